@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Who is attached, which client numbers he has claimed, and whether he lives. */
+/* Attachments: their connections, claims of client numbers, and probes of clients. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,8 +7,8 @@
 
 #include "host_priv.h"
 
-#define HOST_LOG_CQ	12	/* a probe of each attachment */
-#define MAX_CLAIMS	16u	/* of an attachment */
+#define HOST_LOG_CQ	12	/* room for one probe of each attachment */
+#define MAX_CLAIMS	16u	/* claims of an attachment */
 
 /* ---- attachments ---- */
 
@@ -141,12 +141,12 @@ unsigned far_host_answer(struct far_host *host, enum odrp_far_role role,
 	}
 }
 
-/* ---- whether clients live ---- */
+/* ---- probes of clients ---- */
 
 /*
- * A WRITE of length 0: no key is looked at, and nothing is moved. (A READ of length 0
- * would do, but rdma_rxe before 6.3 refuses one that it has answered and that is sent
- * again, since it then looks for a key.)
+ * Posts a WRITE of length 0, which checks no key and moves no data. (A READ of length 0
+ * would do, too. But rdma_rxe before 6.3 refuses a READ that is repeated after it was
+ * answered, because rdma_rxe then looks up the key.)
  */
 static void probe_post(struct far_host_attach *attach)
 {
@@ -194,13 +194,13 @@ void far_host_poll(struct far_host *host)
 			probe_note(host, &cqe);
 }
 
-/* That of an attachment takes all others with it. */
 bool far_host_gone(struct far_host *host, uint32_t conn)
 {
 	struct far_host_attach *attach;
 	struct far_host_link **at, *link;
 
 	for (attach = host->attaches; attach; attach = attach->next) {
+		/* The end of the control connection ends the attachment. */
 		if (attach->control.conn == conn) {
 			far_host_cut(host, attach);
 			return true;
@@ -216,7 +216,7 @@ bool far_host_gone(struct far_host *host, uint32_t conn)
 	return false;
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 int far_host_init(struct far_host *host, struct nic *dev)
 {

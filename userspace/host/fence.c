@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Fences. Queue pairs that are destroyed execute nothing more, but what they have
- * executed may still be on its way into memory. A READ that the NIC makes behind that
- * completes when it has arrived.
+ * Fences. A destroyed queue pair executes nothing more, but data that it has written may
+ * still be on the way into memory. A READ that this NIC starts afterwards completes only
+ * when the data have arrived.
  */
 #include <errno.h>
 
@@ -28,7 +28,7 @@ static int loop_open(struct far_host *host)
 	err = dev->node->ops->qp_loop(dev, host->loop.qpn, host->loop.qpn);
 	if (err)
 		goto free_qp;
-	/* The rest of its page, behind ring and doorbell record. */
+	/* The whole memory; READs use its last bytes, behind ring and doorbell record. */
 	err = dev->ops->mr_reg(dev, host->pdn, host->loop.mem, host->loop.mem_len, 0,
 			       NIC_LOCAL_WRITE | NIC_REMOTE_READ, &host->loop_key);
 	if (err)
@@ -50,7 +50,10 @@ void far_host_loop_fini(struct far_host *host)
 	far_qp_free(&host->loop);
 }
 
-/* One READ at a time. */
+/*
+ * Posts a READ, unless one is under way. If that fails, the next far_host_settle() tries
+ * again.
+ */
 static void loop_read(struct far_host *host)
 {
 	struct far_qp *qp = &host->loop;
@@ -80,7 +83,7 @@ bool far_host_loop_note(struct far_host *host, const struct wrc_cqe *cqe)
 	if (cqe->op_own >> 4 == WRC_CQE_REQ)
 		host->settled = host->loop_covers;
 	else
-		far_host_loop_fini(host);	/* the next fence makes another one */
+		far_host_loop_fini(host);	/* the next fence makes a new one */
 	host->loop_covers = 0;
 	return true;
 }

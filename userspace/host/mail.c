@@ -10,7 +10,7 @@
 #include "mail.h"
 
 #define LOG_SQ		1
-#define LOG_RQ		2	/* of which not all are used: the queue is a whole block */
+#define LOG_RQ		2	/* more than FAR_MAIL_NR: entries fill a whole basic block */
 #define LOG_STRIDE	4
 #define LOG_CQ		3
 
@@ -111,7 +111,7 @@ void far_mail_free(struct far_mail *mail)
 	if (!dev)
 		return;
 	mail->dev = NULL;
-	/* One that may run on keeps what it reaches. */
+	/* The queue pair may still run: keep all that it uses. */
 	if (dev->ops->qp_destroy(dev, mail->qpn))
 		return;
 	dev->ops->cq_destroy(dev, mail->cqn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Queue pairs, with the memory in which their rings lie. */
+/* Queue pairs, with the memory of their rings. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ void far_qp_free(struct far_qp *qp)
 {
 	if (!qp->dev)
 		return;
-	/* One that may run on keeps its memory. */
+	/* If destroying fails, the queue pair may still run: keep its memory. */
 	if (!qp->dev->ops->qp_destroy(qp->dev, qp->qpn))
 		munmap(qp->mem, qp->mem_len);
 	memset(qp, 0, sizeof(*qp));

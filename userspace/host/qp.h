@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue pairs on wrchain's table of NIC functions, with the memory in which their
- * rings lie: of memory nodes and of initiators.
+ * Queue pairs on wrchain's table of NIC functions (nic/nic.h), with the memory of their
+ * rings. Memory nodes and initiators use them.
  */
 #ifndef FAR_HOST_QP_H
 #define FAR_HOST_QP_H
 
 #include <nic/nic.h>
 
-/* One that exists has dev. */
+/* A queue pair; dev is NULL while it does not exist. */
 struct far_qp {
 	struct nic *dev;
 	uint32_t qpn;
@@ -18,14 +18,14 @@ struct far_qp {
 	struct wrc_dbr *dbr;
 };
 
-/* A send queue of 1 << log_sq operations; access: enum nic_access, of the peer. */
+/* Has a send queue of 1 << log_sq operations. access: what the peer may do, enum nic_access. */
 int far_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
 	       unsigned access, struct far_qp *ret_qp);
-/* Nothing of it is under way behind this. No effect on one that does not exist. */
+/* Destroys the queue pair: it executes nothing more. No effect if qp->dev is NULL. */
 void far_qp_free(struct far_qp *qp);
-/* Where operation number at (counted from the queue pair's beginning) is encoded. */
+/* The basic block of operation number `at`, counted from 0 when the queue pair was made. */
 void *far_qp_slot(const struct far_qp *qp, uint32_t at);
-/* Operations before number end may run. */
+/* Rings the doorbell: the NIC may execute all operations before number `end`. */
 int far_qp_ring(const struct far_qp *qp, uint32_t end);
 
 #endif

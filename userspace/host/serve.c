@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A memory node's answers to hellos. Nothing in them is believed before it is checked. */
+/* A memory node's answers to hellos. A hello is checked before it is used. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +8,11 @@
 #include "host_priv.h"
 
 #define MAX_ATTACHES	1024u
-#define MAX_QUEUES	2048u	/* of an attachment */
+#define MAX_QUEUES	2048u	/* queues of an attachment */
 #define MAX_ALL_QUEUES	16384u
 #define CONTROL_LOG_SQ	2
 
-/* What a question is answered with: a status, and what len bytes of it are there. */
+/* The answer to a question: a status, and len bytes of one of the structs. */
 struct answer {
 	unsigned status;
 	size_t len;
@@ -66,7 +66,7 @@ bool far_host_is_hello(const struct nic_event *event)
 	return magic == cpu_to_be32(ODRP_FAR_MAGIC);
 }
 
-/* Takes a hello apart. ODRP_FAR_OK, or what is wrong with it. */
+/* Copies and checks a hello. ODRP_FAR_OK, or the status with which to reject it. */
 static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello *hello)
 {
 	if (event->priv_len < sizeof(*hello))
@@ -97,7 +97,10 @@ static struct far_host_space *space_of(const struct far_host *host,
 	return far_host_space_find(host, name);
 }
 
-/* Accepts; regions: of this space, or none. On failure there is no connection. */
+/*
+ * Accepts the connection request with link's queue pair, and names the region of the
+ * space `regions`; none if that is NULL. 0 or -errno.
+ */
 static int link_accept(struct far_host *host, struct far_host_link *link,
 		       const struct far_host_asker *asker,
 		       const struct far_host_space *regions)
@@ -169,7 +172,7 @@ static unsigned serve_attach(struct far_host *host, const struct nic_event *even
 	return status;
 }
 
-/* An older queue of the same number is gone behind this. */
+/* Ends an older queue of the same number, if there is one. */
 static void queue_replace(struct far_host *host, struct far_host_attach *attach,
 			  uint32_t number)
 {
@@ -205,7 +208,7 @@ static unsigned queue_open(struct far_host *host, struct far_host_attach *attach
 	return ODRP_FAR_OK;
 }
 
-/* NULL: there is none, or it is another one's. */
+/* The attachment that a hello names. NULL: there is none, or another peer has made it. */
 static struct far_host_attach *attach_of(const struct far_host *host,
 					 const struct nic_event *event,
 					 const struct far_host_asker *asker,
@@ -289,7 +292,7 @@ static unsigned serve_delete(struct far_host *host, const struct odrp_far_hello 
 	return ODRP_FAR_OK;
 }
 
-/* By the arbiter of the space's set, and by nobody else. */
+/* JOIN and CUT, which only the arbiter of the space's set may ask. */
 static unsigned serve_arbiter(struct far_host *host, const struct nic_event *event,
 			      const struct odrp_far_hello *hello, struct answer *answer)
 {
@@ -303,7 +306,7 @@ static unsigned serve_arbiter(struct far_host *host, const struct nic_event *eve
 	if (!space->arbiter || space->arbiter != event->peer_ip)
 		return ODRP_FAR_E_RIGHTS;
 	if (hello->role == ODRP_FAR_CUT) {
-		/* Of another life, and so it is gone. */
+		/* All attachments of another life have been ended already. */
 		if (space->closed || space->life != life)
 			return ODRP_FAR_OK;
 		return far_host_fence(host, space, number) ? ODRP_FAR_E_BUSY :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Spaces under a protection domain and a key each. */
+/* Spaces: each has a protection domain and a key of its own. */
 #include <errno.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ struct far_host_space *far_host_space_find(const struct far_host *host,
 	return space;
 }
 
-/* What clients are told of it comes from this copy. */
+/* Copies and checks the superblock. Clients may write to the original: use the copy. */
 static void sb_read(struct far_host_space *space)
 {
 	memset(&space->sb, 0, sizeof(space->sb));
