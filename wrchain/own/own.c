@@ -2,8 +2,9 @@
 /*
  * Descriptors and threads in a program's process.
  *
- * The kept descriptors are a set of numbers, so that the child of a fork() can close
- * them: nothing in it uses them, and some say to others that the parent lives.
+ * The numbers of the kept descriptors are in a bit set, so that the child of a fork() can
+ * close them. The child does not use them, and others detect by the closing of some of
+ * them that the parent has ended.
  */
 #include "own.h"
 
@@ -20,9 +21,9 @@
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t *bit;		/* by number */
-	size_t nr;		/* words of it */
-	int forks;		/* the handlers of fork() are there: 0 or -errno; 1: not yet */
+	uint64_t *bit;		/* one for each descriptor number */
+	size_t nr;		/* words of bit */
+	int forks;		/* fork() handlers: 1 not registered yet, 0 registered, or -errno */
 } kept = { .lock = PTHREAD_MUTEX_INITIALIZER, .forks = 1 };
 
 static void fork_prepare(void)
@@ -35,7 +36,7 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&kept.lock);
 }
 
-/* Calls nothing but what may be called between fork() and exec. */
+/* Calls only functions that may be called between fork() and exec. */
 static void fork_child(void)
 {
 	size_t i;
@@ -48,7 +49,7 @@ static void fork_child(void)
 	pthread_mutex_unlock(&kept.lock);
 }
 
-/* With the lock. */
+/* Registers the fork() handlers once. The caller holds kept.lock. */
 static int kept_watch(void)
 {
 	if (kept.forks > 0)
@@ -56,7 +57,7 @@ static int kept_watch(void)
 	return kept.forks;
 }
 
-/* With the lock. */
+/* The caller holds kept.lock. */
 static int kept_add(int fd)
 {
 	size_t nr = fd / BITS + 1;
@@ -74,7 +75,7 @@ static int kept_add(int fd)
 	return 0;
 }
 
-/* A number behind standard error, instead of fd's. */
+/* Duplicates fd to a number above standard error, and closes fd in any case. */
 static int fd_raise(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, FIRST), err = high < 0 ? -errno : 0;
@@ -123,7 +124,7 @@ void own_fd_forget(int fd)
 	pthread_mutex_unlock(&kept.lock);
 }
 
-/* Another thread that gets the number afterwards notes it afterwards. */
+/* Forgets before it closes: another thread may get and add the same number at once. */
 void own_fd_close(int fd)
 {
 	if (fd < 0)
