@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the connection manager's attributes of the three steps to ours.
+ * Converts the connection manager's attributes of the three state changes to ours.
  */
 #ifndef NIC_MLX5_CM_ATTR_H
 #define NIC_MLX5_CM_ATTR_H
@@ -8,7 +8,7 @@
 #include <infiniband/verbs.h>
 #include <mlx5/cmd.h>
 
-/* Access stays what the caller decides; there is no Ethernet address in it. */
+/* Does not set access and the Ethernet address of the path: the caller does. */
 static inline void mlx5_cm_convert(const struct ibv_qp_attr *init,
 				   const struct ibv_qp_attr *rtr,
 				   const struct ibv_qp_attr *rts,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The connection manager on upstream librdmacm.  Nothing of it was run on
+ * The connection manager, on upstream librdmacm.  This file has not been run on
  * hardware.
  */
 #include <arpa/inet.h>
@@ -13,11 +13,11 @@
 #include "mlx5-cm.h"
 
 #define BACKLOG		64
-#define MAX_LISTENERS	2	/* compute nodes' port, and that of clients of spaces */
+#define MAX_LISTENERS	2	/* one for compute nodes, one for clients of spaces */
 
 /**
- * struct cm - one event channel
- * @device, @port: requests from elsewhere are none of ours
+ * struct cm - an event channel and its listeners
+ * @device, @port: requests that came by another device or port are rejected
  */
 struct cm {
 	struct rdma_event_channel *channel;
@@ -88,8 +88,8 @@ static void cm_close(void *arg)
 }
 
 /*
- * On all addresses: which device a request came by shows when it comes, and what it is
- * for in its private data.
+ * Listens on all addresses: cm_event() then checks by which device a request came.  The
+ * private data of the request say what it is for.
  */
 static int cm_listen(void *arg, uint16_t port)
 {
@@ -158,7 +158,7 @@ static void fill_request(const struct rdma_cm_event *ev,
 		memcpy(ret_event->priv, ev->param.conn.private_data, len);
 }
 
-/* False: nothing for us to know. */
+/* False: the NIC has no event of this kind. */
 static bool fill(const struct rdma_cm_event *ev,
 		 struct mlx5_cm_event *ret_event)
 {
@@ -212,7 +212,7 @@ static int cm_event(void *arg, struct mlx5_cm_event *ret_event)
 			continue;
 		}
 		if (left)
-			rdma_disconnect(id);	/* answers the peer */
+			rdma_disconnect(id);	/* acknowledges the peer's request */
 		if (shown)
 			return 0;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the mlx5 NIC asks of the RDMA connection manager, as a table of
+ * What the mlx5 NIC needs of the RDMA connection manager, as a table of
  * functions: mlx5-cm.c has the real ones, tests have others.
  *
- * The queue pairs are our own and the connection manager knows only their
- * numbers.  All return 0 or -errno.
+ * The NIC makes the queue pairs; the connection manager knows only their
+ * numbers.  All functions return 0 or -errno.
  */
 #ifndef NIC_MLX5_CM_H
 #define NIC_MLX5_CM_H
@@ -14,9 +14,9 @@
 
 /**
  * struct mlx5_cm_event - what has happened to a connection
- * @conn:	the connection; new with NIC_REQUEST, and then ours to release
- * @reason:	of NIC_GONE
- * @peer_ip:	of NIC_REQUEST, as are all that follow
+ * @conn:	the connection; NIC_REQUEST brings a new one, which the NIC releases
+ * @reason:	with NIC_GONE only
+ * @peer_ip:	with NIC_REQUEST only, as all members that follow; big endian
  */
 struct mlx5_cm_event {
 	enum nic_event_type type;
@@ -30,8 +30,8 @@ struct mlx5_cm_event {
 
 /**
  * struct mlx5_cm_accept - the answer to a request
- * @responder_resources, @initiator_depth: concurrent READs and atomics that
- *		the peer may start, that we may
+ * @responder_resources: how many READs and atomics the peer may have outstanding
+ * @initiator_depth: how many we may have outstanding
  */
 struct mlx5_cm_accept {
 	uint32_t qpn;
@@ -42,17 +42,17 @@ struct mlx5_cm_accept {
 };
 
 struct mlx5_cm {
-	/* Of that device and port.  *ret_fd: readable when there are events. */
+	/* For requests by this device and port.  *ret_fd is readable when there are events. */
 	int (*open)(const char *device, uint8_t port, void **ret_cm,
 		    int *ret_fd);
-	/* After all connections have been released. */
+	/* All connections have been released before. */
 	void (*close)(void *cm);
 	int (*listen)(void *cm, uint16_t port);
-	/* -EAGAIN: none.  Requests that came by another device are refused
-	 * and not shown. */
+	/* -EAGAIN: no event.  A request that came by another device is rejected and
+	 * makes no event. */
 	int (*event)(void *cm, struct mlx5_cm_event *ret_event);
-	/* What a queue pair needs to answer this request; of the path, all but
-	 * the Ethernet address and UDP port. */
+	/* The attributes for a queue pair that answers this request.  The path lacks
+	 * the Ethernet address and the UDP port. */
 	int (*attr)(void *conn, struct wrc_mlx5_conn *ret_conn);
 	int (*accept)(void *conn, const struct mlx5_cm_accept *accept);
 	int (*reject)(void *conn, const void *priv, uint8_t priv_len);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections of the mlx5 NIC: the RDMA connection manager knows our queue
- * pairs by number only, so their states are changed here, with its attributes.
+ * Connections of the mlx5 NIC.  The RDMA connection manager knows our queue
+ * pairs by number only, so this file changes their states, with its attributes.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5-priv.h"
 
-#define RNR_RETRY	7	/* of the peer: for ever */
+#define RNR_RETRY	7	/* the peer retries for ever */
 #define MIN_RNR_TIMER	6	/* 0.08 ms; the CM's 0 means 0.66 s */
 #define LOG_MSG_MAX	30
 
@@ -37,7 +37,7 @@ int mlx5_listen(struct nic *nic, uint16_t port)
 	return m->cm_ctx ? m->cm->listen(m->cm_ctx, port) : -EOPNOTSUPP;
 }
 
-/* Clients have the provider's verbs; this back end knows only our queue pairs. */
+/* Not supported: clients use the provider's verbs instead of this back end. */
 int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 		 const void *priv, uint8_t priv_len, uint32_t *ret_id)
 {
@@ -61,7 +61,7 @@ static struct mlx5_conn *add_conn(struct nic_mlx5 *m, void *conn)
 	return c;
 }
 
-/* The connection an event is about; NULL: nobody's. */
+/* The connection of an event.  NULL: it is unknown, or there is no memory for it. */
 static struct mlx5_conn *event_conn(struct nic *nic, const struct mlx5_cm_event *ev)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
@@ -112,7 +112,7 @@ static uint8_t at_most(uint8_t n, uint8_t log_limit)
 	return log_limit < 8 && n > 1 << log_limit ? 1 << log_limit : n;
 }
 
-/* What an Ethernet path has beside GIDs. */
+/* Fills in what an Ethernet path needs beside GIDs: UDP source port and MAC address. */
 static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
 			     struct wrc_mlx5_conn *conn)
 {
@@ -132,7 +132,7 @@ static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
 	return m->dev.devx->resolve(pd->pd, path, path->mac);
 }
 
-/* What the connection manager leaves open. */
+/* Fills in what the connection manager does not set, and applies the device's limits. */
 static int conn_complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
 			 struct wrc_mlx5_conn *conn)
 {

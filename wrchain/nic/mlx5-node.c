@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a memory node asks of an mlx5 card beside nic.h; see node.h.
+ * What a memory node needs of an mlx5 card beside nic.h; see node.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int need_maker(struct nic_mlx5 *m, struct mlx5_pd *p)
 	return r;
 }
 
-/* A maker that has failed may be of no use any more. */
+/* Drops a maker that has failed: it may be broken.  The next key makes a new one. */
 static int make_ksm(struct nic_mlx5 *m, struct mlx5_pd *p,
 		    const struct wrc_mlx5_ksm_attr *attr,
 		    struct wrc_mlx5_ksm *ret_ksm)
@@ -89,8 +89,8 @@ static bool is_error(const struct wrc_cqe *cqe)
 }
 
 /*
- * Errors are the last entries: after the first nothing succeeds any more.  An
- * entry that is not in the count yet is not looked at.
+ * Counts errors from the newest entry back: after the first error all entries are
+ * errors.  Entries beyond the device's producer counter are ignored.
  */
 static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 {
@@ -116,9 +116,9 @@ static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 	return 0;
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------------- */
 
-/* A card does not stop for us. */
+/* A card cannot be stopped between two steps. */
 static int freeze(struct nic *nic)
 {
 	return -EOPNOTSUPP;
@@ -136,7 +136,7 @@ const struct nic_node_ops mlx5_node_ops = {
 	.thaw = thaw,
 };
 
-/* What odrp-hwcheck has kept of this card. */
+/* Reads the report of odrp-hwcheck on this card. */
 int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
 {
 	char guid[WRC_MLX5_GUID_MAX], path[VERDICT_PATH_MAX];

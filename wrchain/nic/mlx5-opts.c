@@ -15,8 +15,8 @@
 #define WORD_MAX 320
 
 /*
- * A word KEY=VALUE.  @off: of the field of the options; @min and @max: its bounds, if
- * it is a number.
+ * A word KEY=VALUE.  @off: offset of the field in struct nic_mlx5_opts; @min, @max: the
+ * bounds of a number.
  */
 struct word {
 	const char *key;
@@ -93,7 +93,7 @@ static int set_report(void *field, const struct word *w, const char *value, char
 	return 0;
 }
 
-/* The offset of a field that has the size of type. */
+/* The offset of a field; does not compile unless the field has the size of type. */
 #define OFF(type, f)							\
 	(offsetof(struct nic_mlx5_opts, f) + 0 * sizeof(char[			\
 	 sizeof(((struct nic_mlx5_opts *)0)->f) == sizeof(type) ? 1 : -1]))

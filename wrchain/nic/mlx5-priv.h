@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Between the files of the mlx5 NIC: its objects by number.
+ * Shared by the files of the mlx5 NIC: its objects, by number.
  */
 #ifndef NIC_MLX5_PRIV_H
 #define NIC_MLX5_PRIV_H
@@ -14,7 +14,7 @@
 
 /**
  * struct mlx5_pd - protection domain
- * @maker:	of indirect keys, from the first one on
+ * @maker:	makes indirect keys; valid if @has_maker, set by the first such key
  */
 struct mlx5_pd {
 	uint32_t pdn;
@@ -25,7 +25,7 @@ struct mlx5_pd {
 
 /**
  * struct mlx5_mr - key
- * @mr:		NULL: it is an indirect one, @ksm
+ * @mr:		the registration; NULL: the key is an indirect one, in @ksm
  */
 struct mlx5_mr {
 	uint32_t key;
@@ -40,7 +40,7 @@ struct mlx5_cq {
 
 /**
  * struct mlx5_qp - queue pair
- * @told:	it was told to stop
+ * @told:	mlx5_qp_error() has stopped it
  */
 struct mlx5_qp {
 	uint32_t qpn;
@@ -52,8 +52,8 @@ struct mlx5_qp {
 
 /**
  * struct mlx5_conn - connection
- * @conn:	the connection manager's
- * @qpn:	0: none yet
+ * @conn:	the connection manager's object
+ * @qpn:	its queue pair; 0: none yet
  */
 struct mlx5_conn {
 	uint32_t id;
@@ -63,8 +63,8 @@ struct mlx5_conn {
 };
 
 /**
- * struct nic_mlx5 - the whole
- * @verdict:	of odrp-hwcheck, on this card
+ * struct nic_mlx5 - an open mlx5 NIC
+ * @verdict:	what the report of odrp-hwcheck says of this card
  */
 struct nic_mlx5 {
 	struct nic nic;
@@ -73,7 +73,7 @@ struct nic_mlx5 {
 	struct verdict verdict;
 	const struct mlx5_cm *cm;
 	void *cm_ctx;
-	void *pds, *mrs, *cqs, *qps;	/* roots */
+	void *pds, *mrs, *cqs, *qps;	/* roots of search trees */
 	struct mlx5_conn *conns;
 	uint32_t next_id;
 };
@@ -83,7 +83,7 @@ static inline struct nic_mlx5 *mlx5_of(struct nic *nic)
 	return (struct nic_mlx5 *)nic;
 }
 
-/* NULL: no such number. */
+/* NULL: no object has this number. */
 void *mlx5_find(void *const *root, uint32_t number);
 
 /* mlx5-qp.c */
@@ -109,12 +109,15 @@ void mlx5_release(struct nic *nic, uint32_t id);
 
 /* mlx5-node.c */
 extern const struct nic_node_ops mlx5_node_ops;
-/* Has no effect while keys that it has made are there. */
+/* No effect while a key that the maker has made exists. */
 void mlx5_drop_maker(struct mlx5_pd *p);
-/* What odrp-hwcheck has kept of this card; where: as in struct nic_mlx5_opts. */
+/*
+ * Reads the report of odrp-hwcheck on this card.  where: nic_mlx5_opts.report.
+ * -ENAMETOOLONG, with a sentence in why; an unusable report is no error.
+ */
 int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why);
 
-/* By number, for search trees that hold any of the above. */
+/* Order objects by number, in search trees of any of the types above. */
 int mlx5_compare(const void *a, const void *b);
 int mlx5_add(void **root, void *object);
 

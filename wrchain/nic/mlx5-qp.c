@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Queue pairs of the mlx5 NIC, and what became of them: the entries that
- * report errors tell more than the queue pair's context.
+ * Queue pairs of the mlx5 NIC, and how they ended: error entries of the completion
+ * queues say more about that than the queue pair's context.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ free_qp:
 	return r;
 }
 
-/* Its number may come again. */
+/* Connections forget the queue pair: the device may give its number to a new one. */
 static void conns_forget(struct nic_mlx5 *m, uint32_t qpn)
 {
 	struct mlx5_conn *c;
@@ -124,12 +124,13 @@ int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
 	return 0;
 }
 
-/* ---- what became of it ------------------------------------------------------- */
+/* ---- how it ended ------------------------------------------------------------ */
 
 /**
  * struct mlx5_end - what error entries say about a queue pair
- * @sent:	one is of its send queue; @first is the earliest WQE of them
- * @syndrome:	of the one that is no flush, or 0
+ * @sent:	an error entry is of the send queue; @first is then valid
+ * @first:	the earliest WQE of the send queue that has an error entry
+ * @syndrome:	of the first error entry that is not a flush; 0: there is none
  */
 struct mlx5_end {
 	bool sent;
@@ -150,7 +151,7 @@ static void end_note(const struct wrc_cqe_err *e, struct mlx5_end *v)
 	v->sent = true;
 }
 
-/* All entries: an error stops the queue pair, so they are few and last. */
+/* Notes all error entries of the queue pair.  cq may be NULL. */
 static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
 		    struct mlx5_end *v)
 {
@@ -167,8 +168,9 @@ static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
 }
 
 /*
- * A WQE's error entry, be it a flush, names the first that was not executed;
- * whether the context's counter includes it is not known.
+ * The earliest send WQE with an error entry, which may be a flush, is the first one that
+ * was not executed.  The context's counter is not used then, as it is not known whether the
+ * counter includes that WQE.
  */
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info)
 {

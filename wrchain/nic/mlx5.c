@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * nic.h on an mlx5 card: the whole, domains, keys and completion queues.
+ * nic.h on an mlx5 card: opening, closing, domains, keys and completion queues.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ free_mr:
 	return r;
 }
 
-/* 0, or it is still there. */
+/* On an error (-errno) the key still exists. */
 static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
 {
 	int r;
@@ -180,9 +180,9 @@ static int cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 	return c ? wrc_mlx5_cq_poll(&c->cq, ret_cqe) : -ENOENT;
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- opening and closing ------------------------------------------------------------ */
 
-/* It computes on its own. */
+/* A card needs no processor. */
 static uint64_t cpu_ns(struct nic *nic)
 {
 	return 0;
@@ -208,8 +208,8 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 }
 
 /*
- * A device that is gone destroys nothing any more; what it refuses goes when its
- * file is closed.
+ * Destroys all objects of a tree.  A device that is gone destroys nothing: its objects
+ * are only forgotten here, and the kernel frees them when the device's file is closed.
  */
 static void tree_empty(struct nic *nic, void **tree,
 		       void (*destroy)(struct nic *nic, uint32_t number))
@@ -232,7 +232,7 @@ static void drop_qp(struct nic *nic, uint32_t qpn)
 	mlx5_qp_destroy(nic, qpn);
 }
 
-/* Whatever is left, queue pairs before what they use. */
+/* Destroys all objects that are left: queue pairs first, then what queue pairs use. */
 static void close_nic(struct nic *nic)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);

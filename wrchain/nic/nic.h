@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is asked of an RDMA NIC, as a table of functions: protection domains,
- * keys, completion queues, RC queue pairs and connections.  So the same program
- * runs on the software NIC (soft.h) and on an mlx5 card (mlx5.h).  The memory
- * node's agent asks for more, by node.h; a client does not.
+ * An RDMA NIC as a table of functions: protection domains, keys, completion queues,
+ * RC queue pairs and connections.  The same program runs on the software NIC (soft.h)
+ * and on an mlx5 card (mlx5.h).  The memory node's agent needs more, which is in
+ * node.h; a client does not.
  *
- * Rings and doorbell records are the caller's memory.  He writes WQEs there as
- * core/wqe.h and mlx5/encode.h have them, and the NIC executes them from there.
- * A completion queue's entries belong to the NIC.
+ * Rings and doorbell records are the caller's memory.  The caller writes WQEs there in
+ * the format of core/wqe.h and mlx5/encode.h, and the NIC executes them from there.
+ * The NIC owns the entries of completion queues.
  *
- * All functions return 0 or -errno.  Who calls them takes care that only one call
- * is under way at a time, unless the NIC allows more (soft.h).
+ * All functions return 0 or -errno.  Only one call may run at a time, unless the NIC
+ * allows more (soft.h).
  */
 #ifndef NIC_NIC_H
 #define NIC_NIC_H
@@ -34,14 +34,14 @@ enum nic_access {
 /**
  * struct nic_qp_attr - an RC queue pair
  * @scqn, @rcqn:	completion queues of the send and the receive queue
- * @mem, @mem_len:	page-aligned memory in which all that follows lies
+ * @mem, @mem_len:	page-aligned memory that contains @sq, @rq and @dbr
  * @sq, @log_sq:	send queue: 1 << log_sq basic blocks of 64 bytes
  * @rq, @log_rq, @log_rq_stride: receive queue: 1 << log_rq entries of
- *			1 << log_rq_stride bytes; NULL: none
+ *			1 << log_rq_stride bytes; @rq NULL: none
  * @dbr:		doorbell record
  * @access:		what the peer may do (enum nic_access)
- * @cd_master:		may execute WAIT and SEND_EN
- * @cd_slave_send:	its send queue runs only up to SEND_EN's index
+ * @cd_master:		the queue pair may execute WAIT and SEND_EN
+ * @cd_slave_send:	the send queue runs only up to the index that a SEND_EN has given
  */
 struct nic_qp_attr {
 	uint32_t pdn;
@@ -58,10 +58,10 @@ struct nic_qp_attr {
 };
 
 /**
- * struct nic_qp_info - where a queue pair stands
- * @sq_executed:	BBs of the send queue that have been executed, 16 bits
- * @error:		it has stopped for good
- * @syndrome:		why, or 0 when it was told to
+ * struct nic_qp_info - state of a queue pair
+ * @sq_executed:	number of basic blocks of the send queue executed, modulo 2^16
+ * @error:		the queue pair has stopped for good
+ * @syndrome:		the reason; 0: qp_error() or the end of the connection stopped it
  */
 struct nic_qp_info {
 	uint16_t sq_executed;
@@ -70,18 +70,18 @@ struct nic_qp_info {
 };
 
 enum nic_event_type {
-	NIC_REQUEST,		/* a new connection wants in: accept or reject it */
+	NIC_REQUEST,		/* a connection request has come: accept or reject it */
 	NIC_ESTABLISHED,
-	NIC_GONE,		/* it is over, or never came to be: see reason */
+	NIC_GONE,		/* the connection has ended, or was never made: see reason */
 };
 
 enum nic_reason {
-	NIC_DISCONNECTED,	/* by either side, or the peer is silent */
-	NIC_REJECTED,		/* the peer has refused it */
-	NIC_UNREACHABLE,	/* nobody has answered */
+	NIC_DISCONNECTED,	/* one side has disconnected, or the peer does not answer */
+	NIC_REJECTED,		/* the peer has rejected the request */
+	NIC_UNREACHABLE,	/* the request was not answered */
 };
 
-/* Bytes of private data: of an event, and of what we send. */
+/* Most bytes of private data: in an event, and in each message that we send. */
 #define NIC_PRIV_MAX		224
 #define NIC_CONNECT_PRIV_MAX	56
 #define NIC_ACCEPT_PRIV_MAX	196
@@ -89,16 +89,16 @@ enum nic_reason {
 
 /**
  * struct nic_event - what has happened to a connection
- * @id:		the connection; never 0.  It counts until release()
- * @reason:	of NIC_GONE
- * @peer_ip:	IPv4 address, big endian
- * @local_ip:	the same of this end
- * @peer_qpn:	the peer's queue pair, of NIC_REQUEST, and of NIC_ESTABLISHED after a
+ * @id:		the connection; never 0, and valid until release()
+ * @reason:	with NIC_GONE only
+ * @peer_ip:	IPv4 address of the peer, big endian
+ * @local_ip:	IPv4 address of this end, big endian
+ * @peer_qpn:	the peer's queue pair: with NIC_REQUEST, and with NIC_ESTABLISHED after
  *		connect()
- * @priv, @priv_len: of NIC_REQUEST what the peer's connect() has sent, of
- *		NIC_ESTABLISHED after a connect() what its accept() has, of
- *		NIC_REJECTED what its reject() has; else nothing.  Transports
- *		fill it up with zeros, so it may be longer than what was sent
+ * @priv, @priv_len: private data that the peer has sent: with NIC_REQUEST those of its
+ *		connect(), with NIC_ESTABLISHED after connect() those of its accept(),
+ *		with NIC_REJECTED those of its reject(); else none.  Transports append
+ *		zeros, so they may be longer than what the peer has sent
  */
 struct nic_event {
 	enum nic_event_type type;
@@ -111,8 +111,9 @@ struct nic_event {
 };
 
 /**
- * struct nic_reporter - who is told a NIC's counters and other facts
- * @number, @text: one of them; not 0: no more is told
+ * struct nic_reporter - receives a NIC's counters and other facts
+ * @number, @text: called with one fact; a result other than 0 ends the report
+ * @arg:	first argument of both
  */
 struct nic_reporter {
 	int (*number)(void *arg, const char *name, uint64_t value);
@@ -126,7 +127,7 @@ struct nic_ops {
 	void (*close)(struct nic *nic);
 
 	int (*pd_alloc)(struct nic *nic, uint32_t *ret_pdn);
-	/* No effect while something uses it. */
+	/* No effect while objects of the domain exist. */
 	void (*pd_free)(struct nic *nic, uint32_t pdn);
 	/*
 	 * Addresses [iova, iova + len) under the key mean [va, va + len).  va and
@@ -137,32 +138,32 @@ struct nic_ops {
 		      uint64_t iova, unsigned int access, uint32_t *ret_key);
 	void (*mr_dereg)(struct nic *nic, uint32_t key);
 
-	/* Overrun is ignored: entries are overwritten, counts go on. */
+	/* Has 1 << log_size entries.  An overrun overwrites entries; counts go on. */
 	int (*cq_create)(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn);
 	void (*cq_destroy)(struct nic *nic, uint32_t cqn);
-	/* Takes the next entry, which tells of an error, too.  -EAGAIN: none. */
+	/* Takes the next entry, which may report an error.  -EAGAIN: there is none. */
 	int (*cq_poll)(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe);
 
 	int (*qp_create)(struct nic *nic, const struct nic_qp_attr *attr,
 			 uint32_t *ret_qpn);
-	/* -errno: it is still there, may run, and its memory and what it reaches
-	 * have to stay. */
+	/* On an error (-errno) the queue pair still exists and may run: keep its memory
+	 * and all that it can reach. */
 	int (*qp_destroy)(struct nic *nic, uint32_t qpn);
-	/* Stops it at a WQE boundary, for good; what was posted is flushed.
-	 * -errno: it may run on. */
+	/* Stops the queue pair at a WQE boundary, for good, and flushes what was posted.
+	 * On an error (-errno) the queue pair may still run. */
 	int (*qp_error)(struct nic *nic, uint32_t qpn);
 	int (*qp_query)(struct nic *nic, uint32_t qpn,
 			struct nic_qp_info *ret_info);
-	/* BBs of the send queue before pi (16 bits, cyclic) may run.  What it posts
-	 * to its receive queue the NIC sees in the doorbell record. */
+	/* Lets the NIC execute the basic blocks of the send queue before pi (modulo
+	 * 2^16).  The receive queue needs no call: the NIC reads its doorbell record. */
 	int (*qp_doorbell)(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 	int (*listen)(struct nic *nic, uint16_t port);
 	/*
-	 * To who listens at that IPv4 address (big endian) and port, for a queue
-	 * pair that has not been connected yet.  NIC_ESTABLISHED or NIC_GONE tells
-	 * what has become of it; until then nothing can be posted.  -EOPNOTSUPP:
-	 * this back end only listens (mlx5).
+	 * Requests a connection to an IPv4 address (big endian) and port, for a queue
+	 * pair that has not been connected yet.  The result comes as NIC_ESTABLISHED or
+	 * NIC_GONE; nothing can be posted before.  -EOPNOTSUPP: this back end can only
+	 * listen (mlx5).
 	 */
 	int (*connect)(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 		       const void *priv, uint8_t priv_len, uint32_t *ret_id);
@@ -172,23 +173,23 @@ struct nic_ops {
 		      const void *priv, uint8_t priv_len);
 	int (*reject)(struct nic *nic, uint32_t id, const void *priv,
 		      uint8_t priv_len);
-	/* Tells the peer.  The queue pair stops at once. */
+	/* Informs the peer.  The queue pair stops at once. */
 	int (*disconnect)(struct nic *nic, uint32_t id);
-	/* Forgets a connection: no more events. */
+	/* Forgets a connection: no event of it comes any more. */
 	void (*release)(struct nic *nic, uint32_t id);
 
-	/* CPU time that stands for hardware; 0 for hardware. */
+	/* CPU time in ns that the software NIC has used in place of hardware; else 0. */
 	uint64_t (*cpu_ns)(struct nic *nic);
-	/* What it has last refused to do, and why, for people; "" if nothing. */
+	/* The last request that the NIC has refused, and why, as text; "": none. */
 	const char *(*said)(struct nic *nic);
-	/* Its counters.  What the reporter has returned, if not 0. */
+	/* Reports all counters.  0, or the result of the reporter that ended the report. */
 	int (*report)(struct nic *nic, const struct nic_reporter *to);
 };
 
 /**
  * struct nic - an open NIC
- * @node:	what a memory node asks of it besides; node.h
- * @event_fd:	readable when event() has something; -1: call it often
+ * @node:	what a memory node needs besides; node.h
+ * @event_fd:	readable when event() has an event; -1: the caller polls event()
  */
 struct nic {
 	const struct nic_ops *ops;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a memory node's agent asks of a NIC beside nic.h: keys whose entries chains
- * write, queue pairs that lead back to this NIC, and what is needed to look at
- * chains from outside while they run.
+ * What a memory node's agent needs of a NIC beside nic.h: keys whose entries chains
+ * write, queue pairs connected to this NIC itself, rate limits, and means to inspect
+ * chains while they run.
  */
 #ifndef NIC_NODE_H
 #define NIC_NODE_H
@@ -10,9 +10,9 @@
 #include "nic.h"
 
 /**
- * struct nic_cq_info - what a completion queue has seen
- * @written:	entries ever written, 24 bits
- * @errors:	of these, how many of the last ones report an error or flush
+ * struct nic_cq_info - state of a completion queue
+ * @written:	how many entries were written in all, modulo 2^24
+ * @errors:	how many of the newest entries in a row report an error or a flush
  */
 struct nic_cq_info {
 	uint32_t written;
@@ -21,45 +21,46 @@ struct nic_cq_info {
 
 struct nic_node_ops {
 	/*
-	 * An indirect key of so many 4 KB pieces, all empty, that UMRs of the
-	 * domain's queue pairs fill; the low byte of its number is variant.
-	 * mr_dereg() destroys it.  -EOPNOTSUPP: this NIC cannot; said() has the
-	 * words.
+	 * Makes an indirect key with the given number of 4 KB entries, all empty.  UMRs
+	 * of the domain's queue pairs fill them.  The low byte of the key is variant.
+	 * mr_dereg() destroys the key.  -EOPNOTSUPP: this NIC has no such keys; said()
+	 * has the reason.
 	 */
 	int (*ksm_create)(struct nic *nic, uint32_t pdn, uint32_t entries,
 			  unsigned int access, uint8_t variant,
 			  uint32_t *ret_key);
 	int (*cq_info)(struct nic *nic, uint32_t cqn,
 		       struct nic_cq_info *ret_info);
-	/* Connects a queue pair to another one here, or to itself: one half. */
+	/* Connects a queue pair to queue pair `to` of this NIC, which may be itself.
+	 * Of two queue pairs, each needs a call. */
 	int (*qp_loop)(struct nic *nic, uint32_t qpn, uint32_t to);
 	/*
-	 * Between the two nothing moves, if the NIC can do that at all
-	 * (freeze returns -EOPNOTSUPP if not).  Queries work meanwhile.
+	 * The NIC executes nothing between freeze() and thaw(); queries work meanwhile.
+	 * freeze() returns -EOPNOTSUPP if the NIC cannot be stopped.
 	 */
 	int (*freeze)(struct nic *nic);
 	void (*thaw)(struct nic *nic);
 	/*
-	 * All queue pairs of a limit together move no more payload than so many bytes
-	 * a second (0: as many as they can), sent and received.  rate_set() makes one
-	 * if *rate is 0.  All NULL: this NIC cannot.
+	 * Limits: all queue pairs of a limit together send and receive at most so many
+	 * bytes of payload per second; 0: without bound.  rate_set() changes limit *rate,
+	 * or makes one if *rate is 0.  All three are NULL if this NIC has no limits.
 	 */
 	int (*rate_set)(struct nic *nic, uint64_t bytes_per_s, uint32_t *rate);
-	/* Its queue pairs have none then. */
+	/* Its queue pairs have no limit then. */
 	void (*rate_free)(struct nic *nic, uint32_t rate);
 	int (*qp_limit)(struct nic *nic, uint32_t qpn, uint32_t rate);
 };
 
 /**
  * struct nic_node - a NIC on which chains are armed
- * @strict_index: it checks each WQE's index, so chains must renew it
- * @fence_orders: behind a fence, what READs have brought is there for all queues;
- *		set by the agent, from the operator's word or keeps_fences
- * @keeps_fences: it is known to be so: the software NIC, or a card of which
- *		odrp-hwcheck found it
- * @keeps_keys:	the same of all that translation in the NIC rests on
- * @known:	these two in words, or why nothing is known; NULL or "": no words
- * @max_recv_len: bytes of a receive entry, each data segment 16; 0: any
+ * @strict_index: the NIC checks the index of each WQE, so chains must renew it
+ * @fence_orders: after a fence, data of earlier READs are visible to all queues; the
+ *		agent sets this from the operator's setting or @keeps_fences
+ * @keeps_fences: @fence_orders is known to hold: for the software NIC, or for a card by
+ *		the report of odrp-hwcheck
+ * @keeps_keys:	the same for what translation in the NIC needs
+ * @known:	both in words, or why nothing is known; NULL or "": no words
+ * @max_recv_len: most bytes of a receive entry, 16 per data segment; 0: no bound
  */
 struct nic_node {
 	const struct nic_node_ops *ops;

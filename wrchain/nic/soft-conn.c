@@ -7,7 +7,7 @@
 
 /* Connection parameters of this side. */
 #define RETRY_CNT	7
-#define RNR_RETRY	7	/* for ever; a dead peer shows by RETRY_CNT */
+#define RNR_RETRY	7	/* for ever; RETRY_CNT detects a dead peer */
 #define MIN_RNR_TIMER	6	/* 0.08 ms */
 
 int soft_listen(struct nic *nic, uint16_t port)
@@ -30,7 +30,7 @@ int soft_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 					       &param, ret_id));
 }
 
-/* Type and reason. */
+/* Sets type and reason of the event. */
 static void conn_translate(enum snic_cm_event_type type, struct nic_event *ev)
 {
 	ev->type = NIC_GONE;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a memory node asks of the software NIC beside nic.h; see node.h.
+ * What a memory node needs of the software NIC beside nic.h; see node.h.
  */
 #include <errno.h>
 #include "soft-priv.h"
@@ -21,7 +21,7 @@ static bool is_error(const struct wrc_cqe *cqe)
 	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
 }
 
-/* Errors are the last entries: after the first nothing succeeds any more. */
+/* Counts errors from the newest entry back: after the first error all entries are errors. */
 static int soft_cq_info(struct nic *nic, uint32_t cqn,
 			struct nic_cq_info *ret_info)
 {

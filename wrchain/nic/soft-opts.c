@@ -15,7 +15,7 @@
 #define DEFAULT_SPIN_US	50
 #define WORD_MAX	256
 
-/* @key: of the word that is looked at, as it is there. */
+/* The state of the parser.  @key: key of the current word, as the user has written it. */
 struct parse {
 	struct nic_soft_opts *opts;
 	const char *key;
@@ -24,9 +24,9 @@ struct parse {
 };
 
 /*
- * A word KEY=VALUE.  @old: the key's name before, which goes in the next version;
- * @off: of the field of the options, @min and @max its bounds, @port its kind: what
- * set() needs of these.
+ * A word KEY=VALUE.  @old: the key's former name, which the next version removes.  For
+ * set(), as far as it needs them: @off, offset of the field in struct nic_soft_opts;
+ * @min, @max, its bounds; @port, kind of the port.
  */
 struct word {
 	const char *key, *old;
@@ -100,7 +100,7 @@ static int set_mtu(struct parse *p, const struct word *w, const char *value)
 	return set_number32(p, w, value);
 }
 
-/* In nanoseconds, of microseconds. */
+/* The value is in microseconds, the field in nanoseconds. */
 static int set_delay(struct parse *p, const struct word *w, const char *value)
 {
 	uint64_t n = 0;
@@ -180,7 +180,7 @@ static int set_mac(struct parse *p, const struct word *w, const char *value)
 	return 0;
 }
 
-/* PATH, or PATH:PATH into remote too. */
+/* PATH to port->local; a datagram port has PATH:PATH, the second to port->remote. */
 static int set_paths(struct parse *p, const char *value,
 		     struct nic_soft_port *port)
 {
@@ -213,7 +213,7 @@ static int set_interface(struct parse *p, const char *value,
 	return 0;
 }
 
-/* ADDRESS:PORT, of len bytes. */
+/* Parses the len bytes ADDRESS:PORT at s, and copies them to text. */
 static int parse_udp_addr(const char *s, size_t len, char *text,
 			  struct snic_udp_addr *ret_addr)
 {
@@ -233,7 +233,7 @@ static int parse_udp_addr(const char *s, size_t len, char *text,
 	return 0;
 }
 
-/* Where others find us, if there is no other end. */
+/* Parses one or both ends.  Without a remote end, our own port must not be 0. */
 static int set_udp_ends(const char *value, struct nic_soft_port *port)
 {
 	const char *colon = strchr(value, ':');
@@ -292,7 +292,7 @@ static int set_fetch(struct parse *p, const struct word *w, const char *value)
 	return 0;
 }
 
-/* The offset of a field that has the size of type. */
+/* The offset of a field; does not compile unless the field has the size of type. */
 #define OFF(type, f)							\
 	(offsetof(struct nic_soft_opts, f) + 0 * sizeof(char[			\
 	 sizeof(((struct nic_soft_opts *)0)->f) == sizeof(type) ? 1 : -1]))

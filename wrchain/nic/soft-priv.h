@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Between the files of the software NIC's back end:
+ * Shared by the files of the software NIC's back end:
  *
  *	soft.c		set-up and end
  *	soft-objects.c	domains, keys, completion queues, queue pairs
  *	soft-conn.c	connections
- *	soft-node.c	what a memory node asks besides
+ *	soft-node.c	what a memory node needs besides
  *	soft-opts.c	the words that configure it
  */
 #ifndef NIC_SOFT_PRIV_H
@@ -18,20 +18,20 @@ struct soft_cq {
 	uint32_t cqn;
 	uint8_t log_size;
 	struct wrc_cqe *buf;
-	void (*told)(void *arg);	/* NULL: nobody wants to know */
+	void (*told)(void *arg);	/* see nic_soft_cq_notify(); NULL: not set */
 	void *arg;
-	/* entries ever written, when told() was called; atomic, the entries before it */
+	/* entries written in all, at the last told(); atomic, stored after the entries */
 	uint32_t told_count;
-	uint32_t taken;			/* of those, by nic_soft_cq_take() */
+	uint32_t taken;			/* how many of them nic_soft_cq_take() has taken */
 	struct soft_cq *next;
 };
 
 /**
- * struct nic_soft - the whole
- * @rt:		NULL: stepped by the caller's thread
- * @adopted:	the software NIC is the caller's
- * @frozen:	the lock is held from freeze() to thaw()
- * @cqs:	guarded by the lock
+ * struct nic_soft - an open software NIC
+ * @rt:		the NIC's thread, and the lock; NULL: the caller steps the NIC
+ * @adopted:	the caller owns @snic
+ * @frozen:	freeze() has taken the lock, and thaw() releases it
+ * @cqs:	protected by the lock
  */
 struct nic_soft {
 	struct nic nic;
@@ -49,7 +49,7 @@ static inline struct nic_soft *soft_of(struct nic *nic)
 	return (struct nic_soft *)nic;
 }
 
-/* The software NIC between two of its steps, until soft_leave(). */
+/* Takes the lock: the software NIC makes no step until soft_leave(). */
 static inline struct snic *soft_enter(struct nic *nic)
 {
 	struct nic_soft *s = soft_of(nic);
@@ -59,7 +59,7 @@ static inline struct snic *soft_enter(struct nic *nic)
 	return s->snic;
 }
 
-/* Returns r. */
+/* Releases the lock.  Returns r. */
 static inline int soft_leave(struct nic *nic, int r)
 {
 	struct nic_soft *s = soft_of(nic);
@@ -84,12 +84,12 @@ int soft_qp_destroy(struct nic *nic, uint32_t qpn);
 int soft_qp_error(struct nic *nic, uint32_t qpn);
 int soft_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
 int soft_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
-/* enum nic_access as the software NIC has it. */
+/* Converts enum nic_access to the software NIC's flags. */
 unsigned int soft_access(unsigned int access);
-/* NULL: no such number.  With the lock. */
+/* The link to the completion queue; *result is NULL if there is none.  Needs the lock. */
 struct soft_cq **soft_cq_find(struct nic *nic, uint32_t cqn);
 void soft_cq_free(struct soft_cq *c);
-/* Calls told() of each that has got entries.  With the lock. */
+/* Calls told() of each completion queue that has new entries.  Needs the lock. */
 void soft_cqs_notify(void *nic);
 
 /* soft-conn.c */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * nic.h on the software NIC: its ports, its thread, and their end.  The NIC runs
- * in a thread of its own; each call takes place between two of its steps.
+ * nic.h on the software NIC: opening and closing of ports and thread.  The NIC runs in
+ * a thread of its own; each call takes place between two of the NIC's steps.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -18,7 +18,7 @@ static uint64_t soft_cpu_ns(struct nic *nic)
 	return soft_of(nic)->rt ? snic_rt_cpu_ns(soft_of(nic)->rt) : 0;
 }
 
-/* Errors say it all. */
+/* The software NIC reports refusals by -errno alone. */
 static const char *soft_said(struct nic *nic)
 {
 	return "";
@@ -36,7 +36,7 @@ static int soft_report(struct nic *nic, const struct nic_reporter *to)
 		r = to->number(to->arg, #name, st.name);
 	SNIC_COUNTERS(REPORT)
 #undef REPORT
-	/* Its name before; goes in the next version. */
+	/* The former name of fault_forged, which the next version removes. */
 	return r ? r : to->number(to->arg, "fault_lied", st.fault_forged);
 }
 
@@ -114,7 +114,7 @@ int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 	return 0;
 }
 
-/* Its frames come from this machine's own addresses, and go back to them; ifr is kept. */
+/* Whether the interface reaches this machine alone.  Does not change *ifr. */
 static bool interface_is_loopback(int fd, const struct ifreq *ifr)
 {
 	struct ifreq flags = *ifr;
@@ -122,7 +122,7 @@ static bool interface_is_loopback(int fd, const struct ifreq *ifr)
 	return !ioctl(fd, SIOCGIFFLAGS, &flags) && flags.ifr_flags & IFF_LOOPBACK;
 }
 
-/* The smallest MTU of the interfaces in the list, or 0: none is listed. */
+/* The smallest MTU of all network interfaces among the ports; 0: there is none. */
 static int interface_mtu(const struct nic_soft_opts *opts, uint32_t *ret_mtu,
 			 char *why)
 {
@@ -249,7 +249,7 @@ static int start(struct nic_soft *s, const struct nic_soft_opts *opts,
 	return 0;
 }
 
-/* Ports that are open already become the NIC's, or are closed: there is no NIC. */
+/* Gives joined ports to the NIC, which closes them; without a NIC (NULL) closes them now. */
 static void take_joined(struct nic_soft *s, const struct nic_soft_opts *opts)
 {
 	unsigned int i;
@@ -274,7 +274,7 @@ int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 	uint32_t mtu = 0;
 	int r;
 
-	/* A seed is for faults: nobody is to guess what a peer goes by. */
+	/* The seed is for faults alone: peers must not be able to guess PSNs and keys. */
 	cfg.random = snic_rt_random;
 	s = soft_new(&cfg);
 	snprintf(why, NIC_SOFT_WHY_MAX, "out of memory");

@@ -2,9 +2,10 @@
 /*
  * nic.h on the software NIC, and the words that configure it.
  *
- * One that runs in a thread of its own (nic_soft_open()) may be called from
- * several threads at once: each call takes the NIC between two of its steps.
- * Only close() is alone, and from freeze() to thaw() only that thread calls.
+ * Several threads may call a NIC that has a thread of its own (nic_soft_open()) at the
+ * same time: each call takes place between two of the NIC's steps.  No other call may
+ * run beside close(), and from freeze() to thaw() only the thread that has called
+ * freeze() may call.
  */
 #ifndef NIC_SOFT_H
 #define NIC_SOFT_H
@@ -21,9 +22,9 @@ enum nic_soft_port_kind {
 	NIC_SOFT_VHOST,		/* local is the path to listen at */
 	NIC_SOFT_STREAM,	/* local is the path to listen at */
 	NIC_SOFT_PACKET,	/* local is the interface's name */
-	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, and udp; remote
-				 * is empty if whoever sends is at an end of his own */
-	NIC_SOFT_JOINED,	/* joined: one that is open already */
+	NIC_SOFT_UDP,		/* local and remote are ADDRESS:PORT, as in udp; remote
+				 * is empty: each sender to local is an end of its own */
+	NIC_SOFT_JOINED,	/* joined is a port that is open already */
 };
 
 struct nic_soft_port {
@@ -36,7 +37,8 @@ struct nic_soft_port {
 
 /**
  * struct nic_soft_opts - what --nic soft:... says
- * @mac_given, @mtu_given:	else they are derived
+ * @mac_given:	the MAC address was given; else it is derived from the IP address
+ * @mtu_given:	the MTU was given; else it is that of the network interfaces, if any
  */
 struct nic_soft_opts {
 	struct snic_config nic;
@@ -51,23 +53,23 @@ struct nic_soft_opts {
 #define NIC_SOFT_WHY_MAX 384
 
 /*
- * Parses the words after "soft:".  -EINVAL with a sentence in why that names
- * the word and what was expected.
+ * Parses the words after "soft:".  On -EINVAL why has a sentence with the word and what
+ * was expected.
  */
 int nic_soft_parse(const char *words, struct nic_soft_opts *ret_opts,
 		   char why[NIC_SOFT_WHY_MAX]);
-/* The same, for who adds ports himself: words need not name any. */
+/* The same, but the words need not name a port: the caller adds ports. */
 int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
 			  char why[NIC_SOFT_WHY_MAX]);
 /*
- * Opens ports and NIC and starts its thread.  why: as above.  Ports of kind
- * NIC_SOFT_JOINED are the NIC's from here on, also when it fails.
+ * Opens the ports and the NIC, and starts the NIC's thread.  On an error (-errno) why has
+ * a sentence.  Takes ownership of ports of kind NIC_SOFT_JOINED, also on an error.
  */
 int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 		  char why[NIC_SOFT_WHY_MAX]);
 /*
- * Around a software NIC that the caller steps, in the thread that calls the
- * agent; close() leaves it alone.
+ * Wraps a software NIC that the caller owns and steps, in the thread that calls this
+ * table.  close() does not free snic.  -ENOMEM.
  */
 int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 		   struct nic **ret_nic);
@@ -75,21 +77,21 @@ int nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 struct soft_cq;
 
 /*
- * told() is called whenever the completion queue has got entries; by the NIC's thread,
- * or by one that calls the NIC, and while the NIC is held: it may not call it, nor
- * wait.  Until cq_destroy().  From now on its entries are taken with
- * nic_soft_cq_take(), not with cq_poll().  -ENOENT; -EOPNOTSUPP: the NIC has no thread
- * of its own.
+ * Has told() called whenever the completion queue has new entries, until cq_destroy().
+ * The NIC's thread calls told(), or a thread that calls the NIC, with the NIC's lock held:
+ * told() must neither call the NIC nor wait.  From now on the caller takes new entries
+ * with nic_soft_cq_take() instead of cq_poll().  -ENOENT: no such completion queue;
+ * -EOPNOTSUPP: the NIC has no thread of its own.
  */
 int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
 		       void *arg, struct soft_cq **ret_cq);
 /*
- * The next entry, if told() has been called for it; without the NIC, which goes on
- * meanwhile.  One caller at a time, who sees to it that no entry is overwritten that he
- * has not taken.
+ * Takes the next entry for which told() has been called; false if there is none.  Does
+ * not take the NIC's lock.  Only one thread at a time may call this, and the caller must
+ * not post more than the completion queue has room for: entries would be overwritten.
  */
 bool nic_soft_cq_take(struct soft_cq *cq, struct wrc_cqe *ret_cqe);
-/* qp_doorbell(), which does not wait for the NIC either. */
+/* The same as qp_doorbell(), but does not wait for the NIC's lock, and reports no error. */
 void nic_soft_ring(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 #endif /* NIC_SOFT_H */

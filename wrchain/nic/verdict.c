@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is known of a card, from the file that odrp-hwcheck has kept; see verdict.h. */
+/* Reads what is known of a card from the report that odrp-hwcheck has saved; see verdict.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <json-c/json.h>
@@ -68,7 +68,7 @@ static bool file_is_trusted(const struct reading *rd, const struct stat *st)
 	return true;
 }
 
-/* As much as there is, up to len; -errno. */
+/* Reads to the end of the file, at most len bytes.  The number of bytes, or -errno. */
 static ssize_t read_all(int fd, char *buf, size_t len)
 {
 	size_t done = 0;
@@ -87,7 +87,7 @@ static ssize_t read_all(int fd, char *buf, size_t len)
 	return done;
 }
 
-/* One object and nothing behind it; NULL. */
+/* Parses exactly one JSON object.  NULL: the text is something else. */
 static struct json_object *report_parse(const char *buf, size_t len)
 {
 	struct json_tokener *tok = json_tokener_new();
@@ -131,7 +131,7 @@ static struct json_object *load_fd(const struct reading *rd, int fd)
 	return obj;
 }
 
-/* What is looked at is what was opened.  A FIFO does not hold us up. */
+/* Checks the file that is open, not the path; and does not block on a FIFO. */
 static struct json_object *report_load(const struct reading *rd)
 {
 	int fd = open(rd->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -148,7 +148,7 @@ static struct json_object *report_load(const struct reading *rd)
 	return obj;
 }
 
-/* ---- what it is of ------------------------------------------------------------- */
+/* ---- whether it is for this card ----------------------------------------------- */
 
 static bool report_get(const struct reading *rd, struct json_object *report,
 		       const char *key, enum json_type type, struct json_object **ret)
@@ -171,7 +171,7 @@ static bool get_bool(const struct reading *rd, struct json_object *report,
 	return true;
 }
 
-/* Of any text the beginning, as far as it can be shown. */
+/* Copies the first 63 bytes of text to buf, with '?' for what is not printable ASCII. */
 static const char *text_shown(const char *text, char buf[64])
 {
 	size_t i;

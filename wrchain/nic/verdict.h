@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What odrp-hwcheck --save has kept of a card.  It counts only where it is of
- * this card, this firmware, this version of ODRP and this way of arming chains,
- * and where nobody but root or the agent's own user can have written it: a lie
- * there makes a memory node that serves wrong pages.
+ * The report on a card that odrp-hwcheck --save has written.  A report is used only if
+ * it is for this card, its firmware, this version of ODRP and this way of arming chains,
+ * and if only root or the agent's user can have written it: a false report makes a
+ * memory node serve wrong pages.
  */
 #ifndef NIC_VERDICT_H
 #define NIC_VERDICT_H
@@ -15,16 +15,17 @@
 #define VERDICT_SAID_MAX	640
 #define VERDICT_FILE_MAX	(16u << 20)	/* bytes; a report has 100 KB */
 
-/* Where reports are if nothing else is said; ends with a slash. */
+/* The default directory of reports; ends with a slash. */
 extern const char verdict_dir[];
-/* Of this build. */
+/* The version of this build. */
 extern const char verdict_version[];
 
 /**
- * struct verdict_card - whom a report must be of
- * @device:	for people; names go around
- * @guid:	"": it has none, and no report is of it
- * @strict:	chains renew each index
+ * struct verdict_card - the card that a report must be for
+ * @device:	name for messages, not compared: another card may get the name
+ * @guid:	node GUID; "": the card has none, and no report is valid for it
+ * @firmware:	version of the firmware
+ * @strict:	chains renew the index of each WQE
  */
 struct verdict_card {
 	const char *device, *guid, *firmware;
@@ -33,20 +34,20 @@ struct verdict_card {
 
 /**
  * struct verdict - what is known of a card
- * @fences:	it keeps order=fence
- * @keys:	it does what translate=nic rests on
- * @said:	a sentence: what is known, or why nothing is
+ * @fences:	the card keeps the order that order=fence needs
+ * @keys:	the card does what translate=nic needs
+ * @said:	a sentence: what is known, or why nothing is known
  */
 struct verdict {
 	bool fences, keys;
 	char said[VERDICT_SAID_MAX];
 };
 
-/* A path that ends with a slash is a directory, with a file for each device.
- * -ENAMETOOLONG. */
+/* The path of a device's report.  If where ends with a slash, it is a directory with a
+ * file for each device; else it is the path.  -ENAMETOOLONG. */
 int verdict_path(const char *where, const char *device,
 		 char ret_path[VERDICT_PATH_MAX]);
-/* Whatever is wrong with the file: then nothing is known. */
+/* Reads a report.  If the file is missing or not valid, nothing is known. */
 void verdict_read(const char *path, const struct verdict_card *card,
 		  struct verdict *ret_verdict);
 
