@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The back ends that are built in, and how a --nic argument picks one. */
+/* The back ends that are built in, and how a --nic argument selects one. */
 #include "nic.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  *	QUIET --wait--> SLEEPING --ring (wakes)--> RUNG --sleeper--> QUIET
  *	                SLEEPING --time is up--> QUIET
  *
- * Only the step out of SLEEPING costs a system call of the ringer.
+ * far_bell_ring() makes a system call only if the state was SLEEPING.
  */
 #include "bell.h"
 

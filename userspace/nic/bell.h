@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A bell: one thread sleeps until another one rings, for back ends in real time. A
+ * A bell: one thread sleeps until another thread rings, for back ends in real time. A
  * ring that comes before the wait is not lost: the next wait returns at once.
  */
 #ifndef FAR_NIC_BELL_H
@@ -8,17 +8,18 @@
 
 #include <stdint.h>
 
-/* Zeroed is ready. */
+/* All zeros is the initial state. */
 struct far_bell {
 	uint32_t state;		/* BELL_*, see bell.c; atomic */
 };
 
 /*
  * Waits for a ring, or until CLOCK_MONOTONIC is at `until` ns (UINT64_MAX: never).
- * 0: it rang, or for no reason; -ETIME. One thread at a time.
+ * 0: the bell has rung, or a spurious return; -ETIME: the time is up. Only one thread
+ * may wait at a time.
  */
 int far_bell_wait(struct far_bell *bell, uint64_t until);
-/* Any thread, also in a signal handler. */
+/* Any thread may call this, also in a signal handler. */
 void far_bell_ring(struct far_bell *bell);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The words of a back end's configuration, one after the other. */
+/* Splits a back end's configuration into words. */
 #include "conf.h"
 
 #include <errno.h>

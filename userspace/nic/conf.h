@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words of a back end's configuration: what follows the first ':' of a --nic
- * argument, NAME[=VALUE] separated by commas.
+ * The words of a back end's configuration. The configuration is what follows the first
+ * ':' of a --nic argument; its words are NAME[=VALUE], separated by commas.
  */
 #ifndef FAR_NIC_CONF_H
 #define FAR_NIC_CONF_H
@@ -12,12 +12,12 @@
 
 struct far_conf_word {
 	char name[FAR_CONF_WORD_MAX + 1];
-	const char *value;	/* in name, behind its '='; NULL: there is none */
+	const char *value;	/* points into name, behind the '='; NULL: no '=' */
 };
 
 /*
- * Takes the next word from *pos and moves it on. 1: there was one, 0: the end,
- * -EINVAL: it is empty or longer than FAR_CONF_WORD_MAX. Any thread.
+ * Copies the next word at *pos and moves *pos behind it. 1: there was a word; 0: the end;
+ * -EINVAL: the word or its name is empty, or longer than FAR_CONF_WORD_MAX. Any thread.
  */
 int far_conf_next(const char **pos, struct far_conf_word *ret_word);
 

@@ -24,8 +24,10 @@ static void claims_give_up(struct fault_nic *fault)
 }
 
 /*
- * Who comes in and finds the client dead executes nothing; who was inside before may
- * still execute, and the last one out gives up the claims. All in one total order.
+ * A thread that enters after the client's death executes nothing. A thread that entered
+ * before may still execute operations; the last thread to leave gives up the claims.
+ * Accesses to inside and dead are sequentially consistent, so that a thread which does
+ * not see dead is counted by all that do.
  */
 void fault_leave(struct fault_nic *fault)
 {
@@ -82,7 +84,7 @@ static void fault_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned c
 	pthread_mutex_unlock(&fault->lock);
 }
 
-/* detach() ends the claims of that peer. */
+/* The inner back end's detach() ends the claims of this peer. */
 static void fault_detach(struct far_nic *nic, struct far_peer *peer)
 {
 	struct fault_nic *fault = fault_nic_of(nic);
@@ -140,7 +142,7 @@ void far_fault_always(struct far_nic *nic, unsigned always)
 	__atomic_store_n(&fault_nic_of(nic)->always, always, __ATOMIC_RELAXED);
 }
 
-/* A rule's count, set after what goes with it: whoever sees the count sees that. */
+/* Sets the count of a rule. Release: a thread that sees it sees the rule's other values. */
 static void rule_set(const struct fault_nic *fault, uint64_t *at, uint64_t n)
 {
 	uint64_t count = __atomic_load_n(&fault->count, __ATOMIC_RELAXED);

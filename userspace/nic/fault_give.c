@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the fault wrapper gives to the back end inside: in which order, in which
- * pieces, and what of a broken queue pair still happens.
+ * How the fault wrapper gives operations to the inner back end: in which order, in which
+ * pieces, and which operations of a broken queue pair are still executed.
  *
  * A READ or WRITE may be given as pieces of one aligned word each. All pieces are
- * signaled, so that their number comes back; the piece's id is the number of its
+ * signaled, so that each has a completion; the id of a piece is the number of its
  * operation in the queue.
  */
 #include <errno.h>
@@ -21,7 +21,7 @@ static int wqe_moves(const struct fault_wqe *wqe)
 	return wqe->wr.op == FAR_NIC_READ || wqe->wr.op == FAR_NIC_WRITE;
 }
 
-/* Decides into how many pieces an operation falls, and in which order they go. */
+/* Chooses the number of pieces of an operation, and their order. */
 static void wqe_cut(struct fault_qset *mine, struct fault_wqe *wqe)
 {
 	uint32_t a, b;
@@ -76,7 +76,7 @@ static int piece_is_lost(struct fault_qset *mine, const struct fault_wqe *wqe)
 	       (wqe->wr.op == FAR_NIC_READ || far_rng_below(&mine->rng, 2));
 }
 
-/* Gives one piece. -EAGAIN: inner is full; -ENOTCONN: broken. */
+/* Gives one piece to inner. -EAGAIN: inner is full; -ENOTCONN: inner's queue pair is broken. */
 static int wqe_give(struct fault_qset *mine, unsigned idx, uint32_t nr)
 {
 	struct fault_wqe *wqe = queue_at(&mine->queue[idx], nr);
@@ -102,7 +102,7 @@ static int wqe_give(struct fault_qset *mine, unsigned idx, uint32_t nr)
 	return 0;
 }
 
-/* A WRITE that may pass operation nr, a READ or atomic that is late; or nr itself. */
+/* The number of the WRITE that may pass operation nr (a READ or atomic), or nr if none may. */
 static uint32_t queue_pass(const struct fault_queue *queue, uint32_t nr)
 {
 	uint32_t at;
@@ -117,7 +117,7 @@ static uint32_t queue_pass(const struct fault_queue *queue, uint32_t nr)
 	return nr;
 }
 
-/* Which operation of the queue gives its next piece. 0: it has none. */
+/* Chooses the operation whose next piece is given. 0: the queue has none. */
 static int queue_next(struct fault_qset *mine, struct fault_queue *queue,
 		      uint32_t *ret_nr)
 {
@@ -135,7 +135,7 @@ static int queue_next(struct fault_qset *mine, struct fault_queue *queue,
 	return 1;
 }
 
-/* An operation, or what is left of it, will not happen. */
+/* What is left of an operation that is not given to inner completely will not be executed. */
 static void wqe_drop(struct fault_wqe *wqe)
 {
 	if (wqe->state != FAULT_QUEUED)
@@ -144,7 +144,7 @@ static void wqe_drop(struct fault_wqe *wqe)
 	wqe->state = wqe->back == wqe->given ? FAULT_DONE : FAULT_GIVEN;
 }
 
-/* Inner's queue pair is broken: what it was not given cannot happen any more. */
+/* Inner's queue pair is broken: drops all operations that inner has not got. */
 static void queue_drop(struct fault_queue *queue)
 {
 	uint32_t nr;
@@ -154,7 +154,7 @@ static void queue_drop(struct fault_queue *queue)
 		wqe_drop(queue_at(queue, nr));
 }
 
-/* Operation nr has failed, and so all behind it are cancelled. */
+/* Sets the status of operation nr, which has failed, and cancels all behind it. */
 static void queue_fail(struct fault_queue *queue, uint32_t nr, int status)
 {
 	queue->connected = 0;
@@ -193,7 +193,7 @@ void fault_break(struct fault_qset *mine, struct fault_queue *queue, uint32_t nr
 	}
 }
 
-/* Gives pieces of one queue, at most max. Returns how many. */
+/* Gives at most max pieces of one queue to inner. Returns how many. */
 static unsigned queue_give(struct fault_qset *mine, unsigned idx, unsigned max)
 {
 	struct fault_queue *queue = &mine->queue[idx];
@@ -215,8 +215,8 @@ static unsigned queue_give(struct fault_qset *mine, unsigned idx, unsigned max)
 }
 
 /*
- * Torn operations go a few words at a time, so that other threads can come between;
- * the longer they are, the more.
+ * The most pieces of one round. Torn operations go a few words at a time, so that other
+ * threads can act in between; longer operations go by more words.
  */
 static unsigned give_most(struct fault_qset *mine)
 {
@@ -247,8 +247,9 @@ void fault_give(struct fault_qset *mine)
 }
 
 /*
- * A piece of operation nr is back from inner. When it failed, and had passed READs
- * that cannot be given any more, the first of them is what failed.
+ * Handles the completion of a piece of operation nr by inner. If a piece has failed,
+ * earlier operations that it has passed may not be executed any more; the failure then
+ * counts for the first of these.
  */
 static void queue_back(struct fault_queue *queue, uint32_t nr, int status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of the fault wrapper share. */
+/* Shared by the files of the fault wrapper. */
 #ifndef FAR_NIC_FAULT_PRIV_H
 #define FAR_NIC_FAULT_PRIV_H
 
@@ -21,15 +21,15 @@ struct fault_nic {
 	uint64_t seed;
 	unsigned always;		/* FAR_FAULT_*; atomic */
 	uint64_t count;			/* atomic */
-	/* Absolute counts at which it happens; 0: never. Atomic. */
+	/* Values of count at which the rules apply; 0: never. Atomic. */
 	uint64_t fail_at, delay_at, kill_at;
 	int fail_status;
 	unsigned delay_polls;
 	void (*die)(void *arg);
 	void *die_arg;
 	int dead;			/* atomic */
-	unsigned inside;		/* threads that may execute something; atomic */
-	uint32_t nr_qsets;		/* that were ever made; atomic */
+	unsigned inside;		/* threads between fault_enter() and _leave(); atomic */
+	uint32_t nr_qsets;		/* queue sets made in all; atomic */
 	pthread_mutex_t lock;		/* protects claim */
 	struct fault_claim claim[FAULT_CLAIMS];
 };
@@ -39,20 +39,23 @@ static inline struct fault_nic *fault_nic_of(struct far_nic *nic)
 	return (struct fault_nic *)nic;
 }
 
-/* Around whatever may execute. -ESHUTDOWN: dead. */
+/*
+ * Enclose all code that may execute operations. -ESHUTDOWN: the client is dead; do not
+ * call fault_leave() then.
+ */
 int fault_enter(struct fault_nic *fault);
 void fault_leave(struct fault_nic *fault);
 
 enum fault_state {
-	FAULT_QUEUED,	/* some pieces of it, or none, were given to inner */
-	FAULT_GIVEN,	/* all of them */
-	FAULT_DONE,	/* and are back */
+	FAULT_QUEUED,	/* not all pieces have been given to inner */
+	FAULT_GIVEN,	/* all pieces have been given */
+	FAULT_DONE,	/* and inner has completed all of them */
 };
 
 /* What becomes of one operation. */
 enum fault_fate {
 	FAULT_WHOLE,	/* executed */
-	FAULT_PART,	/* a WRITE: each word or not; an atomic: executed or not */
+	FAULT_PART,	/* a WRITE: each word written or not; an atomic: executed or not */
 	FAULT_NONE,	/* not executed */
 };
 
@@ -61,11 +64,11 @@ struct fault_wqe {
 	uint8_t data[FAR_NIC_MAX_INLINE];
 	uint8_t state;		/* enum fault_state */
 	uint8_t fate;		/* enum fault_fate */
-	int32_t status;		/* what it completes with */
-	uint32_t late;		/* polls that it still has to wait */
-	uint32_t words;		/* pieces; 0 until the first was given */
-	uint32_t given;
-	uint32_t back;		/* pieces that inner completed */
+	int32_t status;		/* of the completion */
+	uint32_t late;		/* polls until its completion may be taken */
+	uint32_t words;		/* number of pieces; 0 until the first is given */
+	uint32_t given;		/* pieces given to inner, or lost */
+	uint32_t back;		/* pieces that inner has completed, or that are lost */
 	uint32_t first, stride;	/* piece i is word (first + i * stride) % words */
 };
 
@@ -106,17 +109,17 @@ int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int fault_wait(struct far_qset *qset, uint64_t until);
 void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
-/* fault_give.c: gives queued operations to inner, some or as many as it takes. */
+/* fault_give.c: gives queued operations to inner, some of them or as many as it takes. */
 void fault_give(struct fault_qset *mine);
-/* Takes what inner has completed. 0, or the error of inner's queue set. */
+/* Takes the completions of inner. 0, or the error of inner's queue set. */
 int fault_collect(struct fault_qset *mine);
 /*
- * Operation nr of the queue failed with status: it and all behind it get their fates
- * and statuses.
+ * Lets operation nr of the queue fail with status: sets fate and status of this operation
+ * and of all behind it.
  */
 void fault_break(struct fault_qset *mine, struct fault_queue *queue, uint32_t nr,
 		 int status);
-/* The queue pair is reset: what is in the queue is cancelled. */
+/* Cancels all operations of the queue, whose queue pair is reset. */
 void fault_cancel(struct fault_queue *queue);
 
 #endif

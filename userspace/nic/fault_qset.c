@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue sets of the fault wrapper. An operation stays in its queue here until its
- * completion is handed out, in the order of posting, whatever inner made of it.
+ * Queue sets of the fault wrapper. An operation stays in its queue here until poll()
+ * returns its completion. Completions come in the order of posting, whatever the order in
+ * which inner has executed the operations.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,7 +89,7 @@ int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *pe
 	return 0;
 }
 
-/* Whether a rule's time is among the nr operations behind count; *ret_i: which. */
+/* Whether a rule applies to one of the nr operations after count; *ret_i: to which. */
 static int rule_hits(const uint64_t *at, uint64_t count, unsigned nr, unsigned *ret_i)
 {
 	uint64_t when = __atomic_load_n(at, __ATOMIC_ACQUIRE);
@@ -113,7 +114,7 @@ static void queue_put(struct fault_qset *mine, struct fault_queue *queue,
 	queue->posted++;
 }
 
-/* Whether something that will still happen was not given, or is not back. */
+/* Whether inner has not completed all operations, or has not got all of them. */
 static int qset_is_busy(const struct fault_qset *mine)
 {
 	unsigned i;
@@ -129,7 +130,7 @@ static int qset_is_busy(const struct fault_qset *mine)
 	return 0;
 }
 
-/* The client dies: the outstanding operations meet their fates, and then it ends. */
+/* The client dies: executes what its outstanding operations' fates say, and calls die(). */
 static void qset_kill(struct fault_qset *mine)
 {
 	struct fault_nic *fault = fault_of_qset(mine);
@@ -147,7 +148,7 @@ static void qset_kill(struct fault_qset *mine)
 		fault_give(mine);
 		if (fault_collect(mine) || !qset_is_busy(mine))
 			break;
-		/* A short one: what is not given yet needs the next turn. */
+		/* Wait briefly: operations that are not given yet need another round. */
 		inner->nic->ops->wait(inner, inner->nic->ops->now(inner->nic) + 1000);
 	}
 	__atomic_store_n(&fault->dead, 1, __ATOMIC_SEQ_CST);
@@ -155,7 +156,7 @@ static void qset_kill(struct fault_qset *mine)
 		die(__atomic_load_n(&fault->die_arg, __ATOMIC_RELAXED));
 }
 
-/* Puts the list into its queue, and applies the rules that it meets. */
+/* Appends the list to its queue, and applies the rules for these operations. */
 static void queue_post(struct fault_qset *mine, struct fault_queue *queue,
 		       const struct far_wr *wr, unsigned nr)
 {
@@ -221,7 +222,7 @@ static void wc_fill(struct far_wc *wc, const struct fault_wqe *wqe, unsigned idx
 	};
 }
 
-/* Whether the first operation of the queue can be taken. */
+/* Whether the first operation of the queue may be completed now. */
 static int queue_ready(struct fault_queue *queue)
 {
 	const struct fault_wqe *wqe;
@@ -231,7 +232,7 @@ static int queue_ready(struct fault_queue *queue)
 	wqe = queue_at(queue, queue->taken);
 	if (wqe->state != FAULT_DONE)
 		return 0;
-	/* Dropped, and the failure that it stands behind is not back yet. */
+	/* It was dropped because of a failure that inner has not completed yet. */
 	if (wqe->fate != FAULT_WHOLE && !wqe->status)
 		return 0;
 	return !wqe->late;
@@ -284,7 +285,7 @@ int fault_wait(struct far_qset *qset, uint64_t until)
 
 	if (far_fault_dead(qset->nic))
 		return 0;
-	/* What is to be given, or late, goes on by polls. */
+	/* Operations that are not given yet, or late, need poll() to go on. */
 	for (i = 0; i < mine->nr_peers; i++)
 		if (mine->queue[i].taken != mine->queue[i].posted)
 			return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What is said to memory nodes, and their answers, which may be anything. */
+/* Makes requests to memory nodes, and checks their answers, which are not trusted. */
 #include "hello.h"
 
 #include <core/wqe.h>

@@ -54,7 +54,7 @@ void far_pass_sign(const struct far_pass *pass, const struct odrp_far_hello *hel
 	auth_sign_far(&pass->key, auth_bound(&pass->ends, qpn), ret_req);
 }
 
-/* Bytes of the answer, in front of its MAC; 0: it is none. */
+/* Length of the answer in front of its MAC; 0: the private data are too short. */
 static size_t answer_len(bool accepted, enum odrp_far_role role, const uint8_t *priv,
 			 size_t len)
 {
@@ -122,7 +122,7 @@ static struct far_pass **pass_at(struct far_passes *passes, __be32 ip)
 	return at;
 }
 
-/* False: there is none. */
+/* Copies the pass to ip, with its next counter. False: there is no such pass. */
 static bool pass_copy(struct far_passes *passes, __be32 ip, struct far_pass *ret_pass)
 {
 	struct far_pass *pass;

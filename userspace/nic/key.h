@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who we are to memory nodes: a name and a secret, and what a handshake has brought, by
- * include/uapi/odrp/auth.h. For back ends whose memory nodes are elsewhere.
+ * How a client proves its name to memory nodes (include/uapi/odrp/auth.h): its key, a
+ * name with a secret; and passes, the results of handshakes. For back ends whose memory
+ * nodes are elsewhere.
  */
 #ifndef FAR_NIC_KEY_H
 #define FAR_NIC_KEY_H
@@ -15,7 +16,7 @@
 
 #include "../auth/shake.h"
 
-/* All zeros: nobody. */
+/* All zeros: there is no key, and requests are not signed. */
 struct far_key {
 	bool set;
 	char name[ODRP_AUTH_NAME];
@@ -23,15 +24,18 @@ struct far_key {
 };
 
 /*
- * text: NAME, a file of the directory of secrets, or a path to one. -errno, with a
- * sentence in why. Of two secrets the first one counts.
+ * Reads a file of secrets. text: NAME, of a file in the default directory, or a path whose
+ * last part is the name. Uses the first of two secrets. On an error (-errno) why, of len
+ * bytes, has a sentence.
  */
 int far_key_read(const char *text, struct far_key *ret_key, char *why, size_t len);
 
 /**
- * struct far_pass - to a memory node
+ * struct far_pass - result of a handshake with a memory node; signs later requests
+ * @ends:	addresses of both ends
+ * @handle:	names the key in each request, host order; 0: there is no pass
+ * @key:	signs requests, and checks answers
  * @counter:	of the last request
- * @handle:	0: there is none
  */
 struct far_pass {
 	struct far_pass *next;
@@ -42,9 +46,9 @@ struct far_pass {
 };
 
 /**
- * struct far_passes - to all memory nodes; one to each is enough
- * @lock:	list
- * @shaking:	one handshake at a time; before lock
+ * struct far_passes - passes of all memory nodes, at most one for each
+ * @lock:	protects @list
+ * @shaking:	held during a handshake, so that there is one at a time; taken before @lock
  */
 struct far_passes {
 	pthread_mutex_t lock, shaking;
@@ -53,20 +57,23 @@ struct far_passes {
 
 void far_passes_init(struct far_passes *passes);
 void far_passes_fini(struct far_passes *passes);
-/* A copy of the pass, with a counter of its own; by shake() if there is
- * none, which fills in ends, handle and key. */
+/*
+ * Copies the pass for memory node ip, with a new counter. Without such a pass, calls
+ * shake(arg, ...), which makes a handshake and fills in ends, handle and key. -ENOMEM, or
+ * the error of shake(). Any thread.
+ */
 int far_passes_get(struct far_passes *passes, __be32 ip,
 		   int (*shake)(void *arg, __be32 ip, struct far_pass *ret_pass),
 		   void *arg, struct far_pass *ret_pass);
-/* It is not good any more. */
+/* Removes the pass: the memory node does not accept it any more. Any thread. */
 void far_passes_drop(struct far_passes *passes, const struct far_pass *pass);
 
-/* The hello as a request of that queue pair; the counter is the pass's. */
+/* Converts the hello to a signed request of queue pair qpn, with the pass's counter. */
 void far_pass_sign(const struct far_pass *pass, const struct odrp_far_hello *hello,
 		   uint32_t qpn, struct odrp_auth_far *ret_req);
 /*
- * Whether the answer to that request is the memory node's: 0, or -EKEYREJECTED. accepted:
- * by queue pair qpn; else it is refused.
+ * Checks that the memory node has signed the answer to that request: 0 or -EKEYREJECTED.
+ * accepted: the answer is an accept by queue pair qpn, else a reject.
  */
 int far_pass_check(const struct far_pass *pass, bool accepted, enum odrp_far_role role,
 		   uint32_t qpn, const uint8_t *priv, size_t len);

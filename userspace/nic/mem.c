@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The back end mem: its configuration, and its table. */
+/* The back end mem: configuration and table. */
 #include "mem.h"
 
 #include <errno.h>

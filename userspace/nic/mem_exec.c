@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One operation of mem. The memory of a space is touched by words of 8 aligned bytes
- * with relaxed atomics, and by less only at the ends of a WRITE; local memory is the
- * caller's alone, and copied plainly.
+ * Executes one operation of mem. The memory of a space is accessed by relaxed atomics of
+ * aligned words of 8 bytes, and of single bytes at both ends of a WRITE. Only the caller
+ * uses the local memory, so memcpy() accesses that.
  */
 #include "mem_priv.h"
 
@@ -19,7 +19,7 @@ static void word_store(uint8_t *at, uint64_t word)
 	__atomic_store_n((uint64_t *)at, word, __ATOMIC_RELAXED);
 }
 
-/* local <- the part of a word that begins at from. */
+/* Copies the part of a word that begins at from, and is within the word, to local. */
 static void copy_part_out(uint8_t *local, const uint8_t *from, uint32_t len)
 {
 	unsigned skip = (uintptr_t)from & 7;
@@ -48,7 +48,7 @@ static void copy_out(uint8_t *local, const uint8_t *from, uint32_t len)
 		copy_part_out(local, from, len);
 }
 
-/* Less than a word: its other bytes may be somebody else's, and are not written. */
+/* Writes less than a word, by bytes: others may write the other bytes of the word. */
 static void copy_part_in(uint8_t *to, const uint8_t *local, uint32_t len)
 {
 	uint32_t i;
@@ -84,7 +84,7 @@ static uint64_t word_cas(uint8_t *at, uint64_t compare, uint64_t swap)
 	return compare;
 }
 
-/* Whether the operation may be: its local memory, rights and bounds. */
+/* Checks local memory, rights and bounds of the operation, and that the node is alive. */
 static int exec_check(const struct mem_mrs *mrs, const struct mem_peer *peer,
 		      const struct far_wr *wr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The files of mem: one per space and memory node, SPACE@NODE. A new one has no name
- * until it is published, so that nobody maps what is not yet formatted, and a
- * creator that dies leaves nothing behind.
+ * The files of mem: one per space and memory node, SPACE@NODE. A new file has no name
+ * until it is published, so that nobody maps a file that is not yet formatted, and a
+ * creator that dies leaves no file behind.
  */
 #include "mem_priv.h"
 
@@ -39,7 +39,7 @@ int mem_file_name(const char *node, const char *space, char *ret_name, size_t si
 	return 0;
 }
 
-/* Opens the directory. -ENOENT: there is none; -EACCES: not ours to trust. */
+/* Opens the directory. -ENOENT: it is missing; -EACCES: another user may control it. */
 static int dir_open(const struct mem_nic *mem, int *ret_fd)
 {
 	struct stat st;
@@ -64,7 +64,7 @@ static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
 
 	if (err)
 		return err;
-	/* Of a new file this is the mode until it has its own. */
+	/* The mode is that of a new file until file_new() sets the final one. */
 	fd = own_fd(openat(dir, name, flags | O_NOFOLLOW, 0600));
 	close(dir);
 	if (fd < 0)
@@ -74,8 +74,8 @@ static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
 }
 
 /*
- * Maps fd, of len bytes with the tail. The map owns fd on success. Children of a fork()
- * have neither.
+ * Maps fd, which has len bytes with the tail. The map owns fd on success. Children of a
+ * fork() have neither the mapping nor fd.
  */
 static int map_new(int fd, const char *name, uint64_t len, int prot,
 		   struct mem_map **ret_map)
@@ -90,7 +90,7 @@ static int map_new(int fd, const char *name, uint64_t len, int prot,
 		free(map);
 		return -ENOMEM;
 	}
-	/* Huge pages where the host allows them; a wish. */
+	/* Use huge pages if the host allows them; an error does not matter. */
 	madvise(base, len, MADV_HUGEPAGE);
 	madvise(base, len, MADV_DONTFORK);
 	map->fd = fd;
@@ -146,7 +146,7 @@ int mem_file_gone(const struct mem_map *map)
 	return mem_map_stopped(map) || fstat(map->fd, &st) < 0 || !st.st_nlink;
 }
 
-/* A file without a name: zeros, len bytes that are really there. */
+/* Makes a file without a name, with len bytes of zeros that are allocated. */
 static int file_new(const struct mem_nic *mem, uint64_t len, unsigned mode,
 		    int *ret_fd)
 {
@@ -157,7 +157,7 @@ static int file_new(const struct mem_nic *mem, uint64_t len, unsigned mode,
 	err = dir_open_file(mem, ".", O_RDWR | O_TMPFILE, &fd);
 	if (err)
 		return err == -ENOENT ? -EHOSTUNREACH : err;
-	/* Reserved here, because a store that finds no page would kill its process. */
+	/* Allocate now: a later store without free memory would kill its process (SIGBUS). */
 	err = -posix_fallocate(fd, 0, len);
 	if (!err && fchmod(fd, mode) < 0)
 		err = -errno;
@@ -268,7 +268,7 @@ unmap:
 	return err;
 }
 
-/* Calls each() for a file's name, if it is one of ours. */
+/* Calls each() if the file's name is one of mem's. Changes name. */
 static int list_one(char *name, int (*each)(void *arg, const char *node,
 					    const char *space), void *arg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Registrations of mem: which local memory an operation may name. */
+/* Registrations of mem: the local memory that operations may use. */
 #include "mem_priv.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void mem_mrs_fini(struct mem_mrs *mrs)
 	pthread_mutex_destroy(&mrs->lock);
 }
 
-/* NULL: no key ever had this index. */
+/* The entry of a key. NULL: no key has ever had this index. */
 static struct mem_mr *mrs_entry(const struct mem_mrs *mrs, uint32_t key)
 {
 	uint32_t idx = (key & 0xffff) - 1;
@@ -43,7 +43,10 @@ int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr, size
 	       at + len <= __atomic_load_n(&mr->end, __ATOMIC_RELAXED);
 }
 
-/* Under the lock: an entry that nobody uses, and the key it gets. NULL: no memory. */
+/*
+ * Takes a free entry, and makes its key. NULL: no memory, or too many registrations. The
+ * caller holds the lock.
+ */
 static struct mem_mr *mrs_take(struct mem_mrs *mrs, uint32_t *ret_key)
 {
 	uint32_t idx, use;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which process has claimed a client's number, and whether it has ended. A pid may be
- * given to another process, so the time at which the process began belongs to it.
+ * Which process has claimed a client number, and whether the process has ended. The kernel
+ * may give a pid to another process, so an owner is a pid with the process's start time.
  */
 #include "mem_priv.h"
 
@@ -18,7 +18,7 @@
 #define START_FIELD	22	/* of /proc/PID/stat, from 1 on */
 #define NAME_FIELD	2	/* in parentheses, and it may have any character */
 
-/* Field START_FIELD of a line of /proc/PID/stat; 0: there is none. */
+/* Field START_FIELD of a line of /proc/PID/stat; 0: the line has no such field. */
 static uint64_t stat_start(const char *line)
 {
 	const char *at = strrchr(line, ')');
@@ -30,7 +30,7 @@ static uint64_t stat_start(const char *line)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* 0: the process is not there, or nobody may know. */
+/* When a process began, in clock ticks after the boot; 0: no such process, or not readable. */
 static uint64_t process_start(uint32_t pid)
 {
 	char path[32], line[1024];
@@ -65,7 +65,7 @@ void mem_owner_set(struct mem_owner *owner)
 	__atomic_store_n(&owner->pid, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&owner->start, start, __ATOMIC_RELEASE);
 	__atomic_store_n(&owner->ns, namespace_of_pids(), __ATOMIC_RELEASE);
-	/* without a start another process of that pid would be taken for this one */
+	/* Without a start time another process of this pid would be taken for this one. */
 	__atomic_store_n(&owner->pid, start ? pid : 0, __ATOMIC_RELEASE);
 }
 
@@ -75,8 +75,8 @@ void mem_owner_clear(struct mem_owner *owner)
 }
 
 /*
- * The process is there, or nobody may know when the one of that pid began; a zombie whose
- * threads have all ended is not.
+ * Whether the process still runs: a process with this pid exists and has this start time,
+ * or its start time cannot be read. A zombie whose threads have all ended does not run.
  */
 static int process_runs(int pidfd, uint32_t pid, uint64_t start)
 {
@@ -100,7 +100,7 @@ int mem_owner_ended(const struct mem_owner *owner)
 		return errno == ESRCH;
 	ended = !process_runs(fd, pid, start);
 	close(fd);
-	/* another process may have claimed the number meanwhile */
+	/* Another process may have claimed the number meanwhile. */
 	return ended && __atomic_load_n(&owner->pid, __ATOMIC_ACQUIRE) == pid &&
 	       __atomic_load_n(&owner->start, __ATOMIC_ACQUIRE) == start;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attached spaces, and the fence of mem: a client holds a lock on its byte of the
- * file (of the open file description, F_OFD_SETLK), behind everything that is
- * mapped. The kernel drops it when the process has ended, however it ended; after
- * that no store of the process can come.
+ * Attached spaces, claims and fences of mem. A client holds a lock on one byte of the
+ * file, at an offset beyond the mapped part. The lock belongs to the open file
+ * description (F_OFD_SETLK). The kernel releases the lock when the process has ended for
+ * any reason; the process cannot store anything after that.
  *
- * A child that was forked has the description, too, and keeps the lock. So the tail
- * names the process of each client: a lock whose process has ended is nobody's. Its
- * number cannot be claimed again as long as the child lives.
+ * A child process that runs no fork() handlers (own/own.h), as after clone(), shares the
+ * description and keeps the lock. So the tail names the process of each client: a fence
+ * ignores a lock whose process has ended. The client number cannot be claimed again while
+ * the child has the description.
  */
 #include "mem_priv.h"
 
@@ -18,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_MS		10u	/* between two looks at the process of a lock */
+#define LOOK_MS		10u	/* between two checks of the process of a lock */
 #define MEM_CLAIM_OFF	(INT64_C(1) << 41)	/* byte of client 0 */
 
 int mem_attach(struct far_nic *nic, const char *node, const char *space,
@@ -69,7 +70,10 @@ static struct flock lock_of(unsigned client, int type)
 	};
 }
 
-/* The kernel takes a lock that its description has already for no conflict. */
+/*
+ * Marks a claim of this peer; -EBUSY: the peer has claimed the number already. The lock
+ * does not tell: locking a byte twice by the same description is no conflict.
+ */
 static int peer_mark(struct mem_peer *peer, unsigned client)
 {
 	uint64_t bit = UINT64_C(1) << (client & 63);
@@ -102,7 +106,7 @@ int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	if (err)
 		return err;
 	if (!fcntl(mine->map->fd, F_OFD_SETLK, &lock)) {
-		/* 0 is nobody's number: see core/tend.c */
+		/* Client number 0 has no owner: see core/tend.c. */
 		if (client && client < MEM_OWNERS)
 			mem_owner_set(&mine->map->tail->owner[client]);
 		return 0;
@@ -127,7 +131,7 @@ void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	peer_unmark(mine, client);
 }
 
-/* Whether the process that has claimed it has ended, although its lock is held. */
+/* Whether the process that has claimed the number has ended, although the lock is held. */
 static int owner_ended(struct mem_peer *peer, unsigned client)
 {
 	struct timespec now;
@@ -135,7 +139,7 @@ static int owner_ended(struct mem_peer *peer, unsigned client)
 
 	if (client >= MEM_OWNERS)
 		return 0;
-	/* Nearly always the process lives, and this is asked at each step of the arbiter. */
+	/* The arbiter asks at each step, and the process nearly always lives: check rarely. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
 	if (ms - __atomic_load_n(&peer->looked[client], __ATOMIC_RELAXED) < LOOK_MS)

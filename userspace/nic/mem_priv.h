@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the files of mem share: files, maps, registrations, queue sets. */
+/* Shared by the files of mem: files, maps, registrations, queue sets. */
 #ifndef FAR_NIC_MEM_PRIV_H
 #define FAR_NIC_MEM_PRIV_H
 
@@ -19,16 +19,16 @@
 
 enum { MEM_RUNS = 0, MEM_STOPPED = 1 };
 
-/* The process that has claimed a number. */
+/* The process that has claimed a client number. All members are atomic. */
 struct mem_owner {
-	uint32_t pid;		/* 0: not known. Atomic, as the others are */
-	uint32_t ns;		/* which pid namespace pid is of */
+	uint32_t pid;		/* 0: none, or not known */
+	uint32_t ns;		/* inode number of the process's pid namespace */
 	uint64_t start;		/* when the process began, clock ticks after the boot */
 };
 
 _Static_assert(sizeof(struct mem_owner) == 16, "two words");
 
-/* What is behind the space. Host order. */
+/* Data of mem in the file, behind the space. Host order. */
 struct mem_tail {
 	uint64_t magic;
 	uint64_t size;		/* of the space: the file's length less the tail */
@@ -41,35 +41,35 @@ struct mem_tail {
 
 _Static_assert(MEM_TAIL == MEM_PAGE * 17, "a page, and the owners");
 
-/* One file that is mapped. */
+/* A mapped file. */
 struct mem_map {
-	int fd;			/* its description holds the locks of claims */
-	uint8_t *base;		/* of offset 0 */
+	int fd;			/* its file description holds the locks of claims */
+	uint8_t *base;		/* address of offset 0 */
 	uint64_t size;		/* of the space */
 	struct mem_tail *tail;
 	char name[ODRP_FAR_NAME_MAX + FAR_MEM_NODE_MAX + 2];	/* SPACE@NODE */
 };
 
-/* A registration: [start, end) may be used with key. */
+/* A registration of the local memory [start, end). */
 struct mem_mr {
-	uint32_t key;		/* 0: free. Atomic, as start and end are */
-	uint32_t uses;		/* how often the entry was given away */
+	uint32_t key;		/* 0: the entry is free. Atomic, as start and end are */
+	uint32_t uses;		/* how often the entry was taken */
 	uintptr_t start, end;
 };
 
-#define MEM_MR_BITS	6	/* of an index within a chunk */
+#define MEM_MR_BITS	6	/* bits of an index within a chunk */
 #define MEM_MR_CHUNK	(1u << MEM_MR_BITS)
 #define MEM_MR_CHUNKS	1024u
 
 /*
- * Registrations, in chunks that stay where they are: readers take no lock. A key is
- * the index plus 1 in its lower 16 bits, and how often the entry was used above.
+ * Registrations, in chunks that never move, so that readers need no lock. A key has the
+ * entry's index plus 1 in the lower 16 bits, and the low bits of uses above.
  */
 struct mem_mrs {
-	pthread_mutex_t lock;	/* protects nr, free and who changes entries */
+	pthread_mutex_t lock;	/* protects nr, nr_free and changes of entries */
 	struct mem_mr *chunk[MEM_MR_CHUNKS];
-	uint32_t nr;		/* entries that were ever used */
-	uint32_t nr_free;	/* of those: with key 0 */
+	uint32_t nr;		/* entries that have ever been taken */
+	uint32_t nr_free;	/* how many of them are free */
 };
 
 struct mem_nic {
@@ -89,7 +89,7 @@ int mem_mrs_init(struct mem_mrs *mrs);
 void mem_mrs_fini(struct mem_mrs *mrs);
 int mem_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
 void mem_mr_dereg(struct far_nic *nic, uint32_t lkey);
-/* Whether [addr, addr + len) lies in the registration of key. Any thread. */
+/* Whether the registration of key contains [addr, addr + len). Any thread. */
 int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len);
 
 /* mem_file.c: the errors are those of far_nic_host_ops. */
@@ -97,7 +97,7 @@ int mem_file_name(const char *node, const char *space, char *ret_name, size_t si
 int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
 		 struct mem_map **ret_map);
 void mem_file_unmap(struct mem_map *map);
-/* Whether the file has been deleted, or its tail says that the node stopped. */
+/* Whether the file has been deleted, or its tail says that the memory node has stopped. */
 int mem_file_gone(const struct mem_map *map);
 static inline int mem_map_stopped(const struct mem_map *map)
 {
@@ -113,15 +113,18 @@ int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
-/* What attach() made: far_peer.priv. */
+/* An attachment: far_peer.priv. */
 struct mem_peer {
 	struct mem_map *map;
 	unsigned rights;	/* FAR_ATTACH_* */
 	uint64_t claimed[MEM_CLIENTS / 64];	/* a bit per client; atomic */
-	uint32_t looked[MEM_OWNERS];	/* ms: when its process was looked at; atomic */
+	uint32_t looked[MEM_OWNERS];	/* ms: last check of the client's process; atomic */
 };
 
-/* mem_owner.c: this process is the owner; nobody is; whether it is a process that has ended. */
+/*
+ * mem_owner.c: make this process the owner; remove the owner; whether the owner is a
+ * process that has ended.
+ */
 void mem_owner_set(struct mem_owner *owner);
 void mem_owner_clear(struct mem_owner *owner);
 int mem_owner_ended(const struct mem_owner *owner);
@@ -138,10 +141,11 @@ void mem_wake(struct far_qset *qset);
 void mem_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 /*
- * What is posted executes in order. Between two operations nothing but a READ behind
- * a WRITE needs more than the processor promises by itself on x86: mem_order(). That
- * pair, and a completion of a WRITE, needs all stores to be out: mem_drain(). The
- * thread sanitizer knows no fences; it gets an atomic of the thread's own instead.
+ * Operations take effect in the order of posting. mem_order() keeps two operations in
+ * order; it costs nothing on x86, whose processors reorder only a READ behind a WRITE.
+ * Between these two, and before the completion of a WRITE, all stores must be visible:
+ * mem_drain(). ThreadSanitizer does not support fences, so mem_drain() is an atomic
+ * operation on a variable of the thread there.
  */
 static inline void mem_order(void)
 {
@@ -160,15 +164,15 @@ static inline void mem_drain(int *dirty)
 #endif
 }
 
-/* An operation as it waits in its queue. */
+/* An operation in its queue. */
 struct mem_wqe {
 	_Alignas(64) struct far_wr wr;
 	_Alignas(64) uint8_t data[FAR_NIC_MAX_INLINE];	/* of an inline WRITE */
 };
 
 /*
- * mem_exec.c: executes one. 0, -EFAULT, -EACCES, -EHOSTDOWN. *dirty: whether stores
- * may not be out yet.
+ * mem_exec.c: executes one operation. 0, -EFAULT, -EACCES, -EHOSTDOWN. *dirty: whether
+ * some stores may not be visible to others yet.
  */
 int mem_exec(const struct mem_mrs *mrs, const struct mem_peer *peer,
 	     const struct mem_wqe *wqe, int *dirty);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue sets of mem. Each peer has a ring of operations, with four places in it that
- * only go up:
+ * Queue sets of mem. Each peer has a ring of operations, with four counters that only
+ * go up:
  *
  *	freed <= run <= posted <= freed + depth;  flush_to <= posted
  *
- * [run, posted) waits for poll(); what lies before flush_to is cancelled instead of
- * executed. [freed, run) has been executed without a completion: it gives up its
- * room at the next one.
+ * [run, posted) waits for poll(), which cancels operations before flush_to and executes
+ * the others. [freed, run) was executed without a completion; the next completion frees
+ * these places.
  */
 #include "mem_priv.h"
 
@@ -20,17 +20,17 @@
 
 #define MEM_NOBODY	UINT32_MAX
 #define MEM_PREFETCH	256u	/* bytes */
-#define MEM_BURST	16u	/* operations of one peer before another one's turn */
+#define MEM_BURST	16u	/* operations of one peer before the next peer's */
 
 struct mem_queue {
 	struct mem_wqe *wqe;		/* mask + 1; NULL until connect() */
 	const struct mem_peer *peer;
 	uint32_t mask;
 	uint32_t freed, run, posted, flush_to;
-	uint32_t next;			/* behind this one in the list of those that have
-					   something to run; MEM_NOBODY: the last */
+	uint32_t next;			/* index of the next queue in the list of queues that
+					   have operations to run; MEM_NOBODY: the last */
 	uint8_t connected;
-	uint8_t listed;
+	uint8_t listed;			/* the queue is in this list */
 };
 
 struct mem_qset {
@@ -38,7 +38,7 @@ struct mem_qset {
 	const struct mem_mrs *mrs;
 	struct far_qset_stats stats;
 	unsigned depth, nr_peers;
-	uint32_t first, last;		/* of that list */
+	uint32_t first, last;		/* of the list of queues; first MEM_NOBODY: empty */
 	int dirty;			/* a WRITE may not be visible to all yet */
 	struct far_bell bell;
 	struct mem_queue queue[];	/* nr_peers */
@@ -115,8 +115,8 @@ int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer
 }
 
 /*
- * Has memory fetch the first lines of what poll() will want, as it works under a NIC
- * meanwhile. Nothing happens at an address that is wrong.
+ * Prefetches the first cache lines that poll() will access; with a NIC, memory would work
+ * at this time, too. A wrong address does no harm.
  */
 static void queue_prefetch(const struct mem_queue *queue, const struct far_wr *wr)
 {
@@ -151,7 +151,7 @@ static void list_add(struct mem_qset *mine, uint32_t idx)
 	mine->last = idx;
 }
 
-/* Takes the first one out; it goes to the end if it still has something to run. */
+/* Removes the first queue from the list; appends it if it still has operations to run. */
 static void list_turn(struct mem_qset *mine)
 {
 	uint32_t idx = mine->first;
@@ -207,7 +207,7 @@ static void wc_fill(struct far_wc *wc, const struct far_wr *wr, unsigned idx,
 	};
 }
 
-/* Runs some operations of one peer. The number of completions, at most max. */
+/* Runs some operations of one peer. Returns the number of completions, at most max. */
 static unsigned queue_run(struct mem_qset *mine, struct mem_queue *queue,
 			  struct far_wc *wc, unsigned max)
 {
@@ -251,7 +251,7 @@ int mem_wait(struct far_qset *qset, uint64_t until)
 {
 	struct mem_qset *mine = qset_of(qset);
 
-	/* What is posted is done by the next poll(). */
+	/* The next poll() will execute what is posted. */
 	if (mine->first != MEM_NOBODY)
 		return 0;
 	return far_bell_wait(&mine->bell, until);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The initiator's table of NIC functions: what libfar asks of any back end (mem,
- * sim, soft, verbs). Nothing above this header knows which back end runs.
+ * The initiator's table of NIC functions, which every back end of libfar has (mem, sim,
+ * soft, verbs). Nothing above this header knows which back end runs.
  *
- * A back end is a struct far_nic_ops. Wrappers (trace, fault) are back ends that
- * hold another one.
+ * A back end is a struct far_nic_ops. Wrappers (trace, fault) are back ends around
+ * another back end.
  *
  * Errors are 0 or a negative errno. Lengths are in bytes, times in nanoseconds of
  * the back end's own clock (now()), which stands still in sim while a thread
@@ -21,8 +21,8 @@
  *  - Nothing is promised about order between peers or between queue sets.
  *  - When an operation has failed, all later ones of that queue set to that peer
  *    complete with -ECANCELED, and the connection is broken until connect() makes
- *    it anew. Of a failed or cancelled WRITE, CAS or FAA nobody knows whether it
- *    was executed.
+ *    it anew. It is not known whether a failed or cancelled WRITE, CAS or FAA was
+ *    executed.
  */
 #ifndef FAR_NIC_NIC_H
 #define FAR_NIC_NIC_H
@@ -48,16 +48,16 @@ enum far_nic_op {
 };
 
 enum {
-	FAR_WR_SIGNALED	= 1 << 0,	/* a far_wc when it is done */
+	FAR_WR_SIGNALED	= 1 << 0,	/* makes a far_wc when the operation is done */
 	FAR_WR_INLINE	= 1 << 1,	/* local may be reused when post() returns */
-	FAR_WR_FENCE	= 1 << 2,	/* not before all earlier READs and atomics are done */
+	FAR_WR_FENCE	= 1 << 2,	/* starts when all earlier READs and atomics are done */
 };
 
 /* One operation. Integers in host order; a CAS compares and stores host order too. */
 struct far_wr {
 	uint64_t id;		/* comes back in far_wc.id */
 	uint64_t remote;	/* offset in the peer's space, below 2^40 */
-	void *local;		/* in memory that mr_reg() has registered, but for inline data */
+	void *local;		/* registered by mr_reg(), unless the data are inline */
 	uint32_t len;		/* 0 to FAR_NIC_MAX_LEN; 8 for CAS and FAA */
 	uint32_t lkey;		/* of local */
 	uint64_t arg[2];	/* CAS: compare, swap. FAA: addend. WRITE_IMM: immediate */
@@ -69,10 +69,10 @@ struct far_wr {
 #define FAR_NIC_MAX_INLINE	64u
 
 /*
- * One completion. An operation without FAR_WR_SIGNALED completes silently when it
- * succeeds; when it fails, it has a completion all the same. It keeps its place in
- * the queue until a later operation to the same peer has had a completion, so that
- * a run of them must end with one that is signaled.
+ * One completion. An operation without FAR_WR_SIGNALED has a completion only if it
+ * fails. If it succeeds, it keeps its place in the queue until a later operation to the
+ * same peer has had a completion: so a series of such operations must end with a signaled
+ * one.
  */
 struct far_wc {
 	uint64_t id;
@@ -101,7 +101,7 @@ struct far_region {
 
 #define FAR_NIC_MAX_REGIONS	16
 
-/* What a memory node answered to attach(). Owned by the caller; detach() ends it. */
+/* The result of attach(). The caller owns it until detach(). */
 struct far_peer {
 	unsigned nr_regions;
 	struct far_region region[FAR_NIC_MAX_REGIONS];
@@ -114,17 +114,16 @@ enum {
 };
 
 /*
- * Which queue pairs a queue set has. Threads that give the same group share their
- * queue pairs and completion queue as threads of one process do that call verbs on
- * the same objects; each still has a queue set of its own, and gets its own
- * completions. FAR_NIC_OWN: nobody shares.
+ * A group of queue sets, for far_qset_attr.group. Queue sets of one group share queue
+ * pairs and a completion queue, as threads do that call verbs on the same objects; each
+ * queue set still gets its own completions. FAR_NIC_OWN: the queue set shares nothing.
  */
 #define FAR_NIC_OWN	(~0u)
 
 enum far_doorbell {
 	FAR_DOORBELL_THREAD,	/* one for this queue set (thread domain): the default */
-	FAR_DOORBELL_DEFAULT,	/* as the provider hands them out without being asked */
-	FAR_DOORBELL_CONTEXT,	/* a device context of its own */
+	FAR_DOORBELL_DEFAULT,	/* the provider's own choice for each queue pair */
+	FAR_DOORBELL_CONTEXT,	/* one in a device context of the queue set's own */
 };
 
 struct far_qset_attr {
@@ -138,55 +137,57 @@ enum {
 	FAR_NIC_CAP_MSG		= 1 << 0,	/* SEND, RECV, WRITE_IMM */
 	FAR_NIC_CAP_VIRTUAL	= 1 << 1,	/* the clock is virtual: numbers are a model's */
 	FAR_NIC_CAP_SHARED	= 1 << 2,	/* qset_attr.group and doorbell are honoured */
-	FAR_NIC_CAP_PEER_DEATH	= 1 << 3,	/* a peer that dies is reported: pending = purged */
-	FAR_NIC_CAP_BOUNDS	= 1 << 4,	/* a wrong offset or key is -EFAULT, not silence */
-	FAR_NIC_CAP_LASTING	= 1 << 5,	/* what host->create() makes outlives the nic */
-	FAR_NIC_CAP_UNCACHED	= 1 << 6,	/* more under way is not slower: no throttling */
+	FAR_NIC_CAP_PEER_DEATH	= 1 << 3,	/* operations to a dead peer fail */
+	FAR_NIC_CAP_BOUNDS	= 1 << 4,	/* a wrong offset or key is reported: -EFAULT */
+	FAR_NIC_CAP_LASTING	= 1 << 5,	/* spaces of host->create() outlive the nic */
+	FAR_NIC_CAP_UNCACHED	= 1 << 6,	/* many outstanding operations are not slower:
+						 * no throttling */
 };
 
 /* Counters of a queue set, exact; each is a number of events since qset_new(). */
 struct far_qset_stats {
 	uint64_t doorbells;		/* post() calls that reached the NIC */
 	uint64_t ops[FAR_NIC_NR_OPS];	/* operations posted, by kind */
-	uint64_t payload;		/* bytes: len of each, 8 or 16 for FAA or CAS + 8 back */
-	uint64_t shared_doorbell;	/* 1: it has no doorbell of its own, though it asked */
+	uint64_t payload;		/* bytes: len of each; a FAA counts 16, a CAS 24 */
+	uint64_t shared_doorbell;	/* 1: the queue set has no doorbell of its own */
 };
 
 /*
  * The memory node's side, for back ends whose memory nodes are within reach of the
- * calling process: who creates, deletes, lists and checks spaces needs it. Not for
- * the operations of clients. Any thread.
+ * calling process: to create, delete, list and check spaces. Operations of clients do not
+ * use it. Any thread.
  */
 struct far_host_map {
-	void *addr;		/* of offset 0 of the space at this node, 64-byte aligned */
+	void *addr;		/* where offset 0 of the node's part is, 64-byte aligned */
 	uint64_t size;		/* bytes */
 	void *priv;		/* the back end's */
 };
 
 struct far_nic_host_ops {
 	/*
-	 * Memory for space `space` at node `node`, all zero: size bytes, a multiple of
-	 * 4096. mode as of a file. Nobody can attach to it before publish(); unmap()
-	 * before that takes it back. -EEXIST, -ENOSPC, -EACCES, -EINVAL a name that
-	 * cannot be, -EHOSTUNREACH no such node.
+	 * Makes memory for space `space` at node `node`, all zero, of size bytes, a
+	 * multiple of 4096; mode is that of a file. Nobody can attach to the space before
+	 * publish(); unmap() before publish() frees it. -EEXIST, -ENOSPC, -EACCES,
+	 * -EINVAL: invalid name or size, -EHOSTUNREACH: no such node.
 	 */
 	int (*create)(struct far_nic *nic, const char *node, const char *space,
 		      uint64_t size, unsigned mode, struct far_host_map *ret_map);
-	/* Makes it known under its name. -EEXIST: another one has the name by now. */
+	/* Lets clients attach by name. -EEXIST: another space has got the name meanwhile. */
 	int (*publish)(struct far_nic *nic, struct far_host_map *map);
-	/* Maps one that is there. -ENOENT, -EACCES, -EPROTO: no memory of ours. */
+	/* Maps a published space. -ENOENT, -EACCES, -EPROTO: it was not made by create(). */
 	int (*map)(struct far_nic *nic, const char *node, const char *space,
 		   struct far_host_map *ret_map);
 	void (*unmap)(struct far_nic *nic, struct far_host_map *map);
-	/* Clients that are attached see a dead peer from now on. -ENOENT, -EACCES. */
+	/* Deletes a space: its peer is dead for attached clients. -ENOENT, -EACCES. */
 	int (*remove)(struct far_nic *nic, const char *node, const char *space);
-	/* Calls each() per space and node; what it returns but 0 ends it, and is returned. */
+	/* Calls each() for each space and node. A result other than 0 ends list() and is
+	 * returned. */
 	int (*list)(struct far_nic *nic,
 		    int (*each)(void *arg, const char *node, const char *space),
 		    void *arg);
 };
 
-/* A node's part of a space, as the memory node says it. */
+/* A node's part of a space, as the memory node reports it. */
 struct far_nic_space {
 	char name[FAR_SPACE_NAME_MAX + 1];
 	uint64_t size, used;
@@ -201,13 +202,13 @@ struct far_nic_ops {
 
 	/*
 	 * conf is what follows the first ':' of a --nic argument ("" if nothing does).
-	 * -EINVAL for a word that is not known, -ENODEV or -EOPNOTSUPP where the back
-	 * end cannot work on this machine. why, of why_len bytes, gets one sentence
-	 * that names the word or what is missing; it is "" on success.
+	 * -EINVAL: a word is unknown or invalid; -ENODEV, -EOPNOTSUPP: the back end cannot
+	 * work on this machine. On these errors why (why_len bytes) gets one sentence that
+	 * names the word or what is missing.
 	 */
 	int (*open)(const char *conf, char *why, size_t why_len,
 		    struct far_nic **ret_nic);
-	/* All queue sets, registrations and peers are gone before. */
+	/* The caller has freed all queue sets, registrations and peers before. */
 	void (*close)(struct far_nic *nic);
 
 	/* Makes [addr, addr + len) usable as far_wr.local. Any thread. */
@@ -215,74 +216,73 @@ struct far_nic_ops {
 	void (*mr_dereg)(struct far_nic *nic, uint32_t lkey);
 
 	/*
-	 * Asks memory node `node` (an address in the back end's form; "" is the only
-	 * one) for space `space`. -ENOENT: no such space; -EACCES: no rights;
-	 * -EHOSTUNREACH: no such node, or it does not answer; -EINVAL: the address has
-	 * another form; -ECONNREFUSED: it serves no spaces;
-	 * -EPROTONOSUPPORT: it speaks another version. Any thread.
+	 * Asks memory node `node` (an address in the back end's form; "" means the only
+	 * node) for space `space`. -ENOENT: no such space; -EACCES: no rights;
+	 * -EHOSTUNREACH: no such node, or no answer; -EINVAL: the address has another
+	 * form; -ECONNREFUSED: the node serves no spaces; -EPROTONOSUPPORT: the node has
+	 * another version of the protocol. Any thread.
 	 */
 	int (*attach)(struct far_nic *nic, const char *node, const char *space,
 		      unsigned rights, struct far_peer *ret_peer);
 	void (*detach)(struct far_nic *nic, struct far_peer *peer);
 
 	/*
-	 * What a memory node that is out of reach says of a space: the one named, or,
-	 * with NULL, number idx from 0 on. -ENOENT: no such space; else as attach().
-	 * Slow; NULL: this back end cannot ask. Any thread.
+	 * Asks a memory node that is out of reach about a space: the named one, or, if
+	 * space is NULL, space number idx, from 0 on. -ENOENT: no such space; other errors
+	 * as for attach(). Slow. The pointer is NULL if the back end cannot ask. Any thread.
 	 */
 	int (*look)(struct far_nic *nic, const char *node, const char *space,
 		    unsigned idx, struct far_nic_space *ret_space);
-	/* Asks it to delete a space. -EACCES: its settings do not allow that. */
+	/* Asks a memory node to delete a space. -EACCES: its settings do not allow that. */
 	int (*erase)(struct far_nic *nic, const char *node, const char *space);
 
 	/*
-	 * Fences. claim() tells the memory node that client number `client` (below
-	 * 65536) is whoever attached this peer, until unclaim(), detach() or its end.
-	 * -EBUSY: another one is, and lives. fence() answers 0 once no operation of
-	 * that client can reach the memory node any more, and -EBUSY while the back end
-	 * cannot make sure of it (mem: while its process lives). Any thread.
+	 * Fences. claim() binds client number `client` (below 65536) to this peer's
+	 * attachment, until unclaim(), detach() or the end of the process. -EBUSY: another
+	 * live attachment has the number. fence() returns 0 once no operation of that
+	 * client can reach the memory node any more, and -EBUSY while the back end cannot
+	 * make sure of that (mem: while the client's process lives). Any thread.
 	 */
 	int (*claim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 	void (*unclaim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 	int (*fence)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
-	/* A queue set has one caller at a time, its thread; wake() is for anyone. */
+	/* Only one thread at a time may use a queue set; any thread may call wake(). */
 	int (*qset_new)(struct far_nic *nic, const struct far_qset_attr *attr,
 			struct far_qset **ret_qset);
-	/* What is outstanding is forgotten: no completion of it comes any more. */
+	/* Forgets outstanding operations: they have no completion. */
 	void (*qset_free)(struct far_qset *qset);
 	/*
-	 * Connects peer number idx, or connects it anew after a failure. What was posted
-	 * before and is not done by then completes with -ECANCELED. peer stays attached
-	 * for as long as the queue set is. -EHOSTDOWN; -ESTALE: the memory node is there
-	 * and has ended the attachment, by a fence or with the space.
+	 * Connects peer number idx, or connects it anew after a failure. Operations that
+	 * are not done by then complete with -ECANCELED. The caller keeps peer attached
+	 * until qset_free(). -EHOSTDOWN: the memory node does not answer; -ESTALE: the
+	 * memory node has ended the attachment, by a fence or with the space.
 	 */
 	int (*connect)(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 
 	/*
-	 * Posts nr operations (0: nothing happens) to one peer with one doorbell, all or
-	 * none.
-	 * -EAGAIN: no room now, poll() first. -E2BIG: longer than depth.
+	 * Posts nr operations (0: no effect) to one peer with one doorbell, all or none.
+	 * -EAGAIN: no room now, poll() first. -E2BIG: nr is above depth.
 	 * -ENOTCONN: the connection is broken or was never made.
-	 * -EINVAL: an operation or length that cannot be. -EOPNOTSUPP: no such cap.
+	 * -EINVAL: an invalid operation or length. -EOPNOTSUPP: no such capability.
 	 */
 	int (*post)(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 		    unsigned nr);
 	/*
-	 * Up to max completions; the number of them, or a negative errno of the whole
-	 * queue set. far_wc.status: -EFAULT bounds or key, -EACCES rights, -EHOSTDOWN
-	 * peer dead, -ETIMEDOUT no answer, -EIO anything else, -ECANCELED behind one
-	 * of these.
+	 * Takes up to max completions. Returns their number, or a negative errno for the
+	 * whole queue set. far_wc.status: -EFAULT: bounds or key; -EACCES: rights;
+	 * -EHOSTDOWN: the peer is dead; -ETIMEDOUT: no answer; -EIO: anything else;
+	 * -ECANCELED: an earlier operation has failed, or connect() was called.
 	 */
 	int (*poll)(struct far_qset *qset, struct far_wc *wc, unsigned max);
 
 	uint64_t (*now)(struct far_nic *nic);
-	/* Declares that the calling thread computes for ns. Costs nothing but in sim. */
+	/* Declares that the calling thread computes for ns. Has an effect only in sim. */
 	void (*spend)(struct far_nic *nic, uint64_t ns);
 	/*
-	 * Waits until a completion may be there, wake() was called since the last
+	 * Waits until there may be a completion, wake() has been called since the last
 	 * wait() returned, or now() is at least until (UINT64_MAX: never).
-	 * 0, or -ETIME. May return 0 without a reason.
+	 * 0, or -ETIME: the time is up. May return 0 without a reason.
 	 */
 	int (*wait)(struct far_qset *qset, uint64_t until);
 	void (*wake)(struct far_qset *qset);
@@ -293,13 +293,14 @@ struct far_nic_ops {
 	 */
 	int (*thread_start)(struct far_nic *nic, void (*run)(void *arg), void *arg,
 			    struct far_nic_thread **ret_thread);
-	/* Waits for its end. In sim: from a thread of sim, or outside of its run. */
+	/* Waits for the thread's end and frees it. In sim: call it from a thread of sim, or
+	 * outside of far_sim_run(). */
 	void (*thread_join)(struct far_nic *nic, struct far_nic_thread *thread);
 
 	void (*stats)(struct far_qset *qset, struct far_qset_stats *ret_stats);
 	/*
-	 * A failed completion in words: device, queue pair, what it says. Before connect()
-	 * of that peer. NULL: there is no more than far_wc has.
+	 * Describes a failed completion: device, queue pair, error. Call it before the
+	 * next connect() of that peer. The pointer is NULL if far_wc has all there is.
 	 */
 	void (*explain)(struct far_qset *qset, const struct far_wc *wc, char *text,
 			size_t len);
@@ -314,16 +315,16 @@ struct far_qset {
 	struct far_nic *nic;
 };
 
-/* All that are built in, ended by NULL, in the order in which "auto" tries them. */
+/* All built-in back ends, ended by NULL, in the order in which "auto" tries them. */
 extern const struct far_nic_ops *const far_nic_all[];
 
 /*
- * Opens what a --nic argument names: NAME[:CONF]. -ENOENT: no such back end;
- * else as far_nic_ops.open. why is filled in as there.
+ * Opens the back end that a --nic argument names: NAME[:CONF]. -ENOENT: no such back end;
+ * other errors, and why, as for far_nic_ops.open. why is "" on success.
  */
 int far_nic_open(const char *spec, char *why, size_t why_len,
 		 struct far_nic **ret_nic);
-/* Whether NAME is a back end, before anything is opened: 0; -ENOENT, and why. */
+/* Checks that NAME is a back end, without opening it: 0, or -ENOENT with a sentence in why. */
 int far_nic_check(const char *spec, char *why, size_t why_len);
 
 #endif

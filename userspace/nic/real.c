@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The clock and the threads of back ends in real time. */
+/* Clock and threads of back ends in real time. */
 #include "real.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ uint64_t far_real_now(struct far_nic *nic)
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-/* Who computes in real time has no need to say so. */
+/* In real time the clock advances by itself while a thread computes. */
 void far_real_spend(struct far_nic *nic, uint64_t ns)
 {
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The functions of far_nic_ops that are the same wherever time is real: the clock,
- * and threads of the system. For the tables of such back ends.
+ * The functions of far_nic_ops that all back ends in real time share: the clock, and
+ * threads of the system.
  */
 #ifndef FAR_NIC_REAL_H
 #define FAR_NIC_REAL_H
