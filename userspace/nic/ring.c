@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Operations of a connection until their completions have been taken. */
+/* Records of a connection's operations, kept until their completions are taken. */
 #include "ring.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void far_ring_cancel(struct far_ring *ring)
 	ring->fail_status = 0;
 }
 
-/* What has become of the operation at place `at`, which is done. */
+/* The status of the operation at place `at`, which is done. */
 static int ring_status(const struct far_ring *ring, uint32_t at)
 {
 	if ((int32_t)(ring->flush_to - at) > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The back end soft: its configuration, its NIC and memory nodes, and its table. */
+/* The back end soft: configuration, NIC, memory nodes of this process, and table. */
 #include "soft.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct soft_conf {
 	struct far_key key;
 };
 
-/* A number from min to max, in decimal digits. */
+/* Parses a decimal number from min to max. value may be NULL. */
 static bool word_number(const char *value, unsigned long min, unsigned long max,
 			unsigned *ret)
 {
@@ -56,7 +56,7 @@ static int conf_connect(const char *value, struct soft_conf *conf, char *why, si
 	return 0;
 }
 
-/* Appends a word that is the software NIC's to words. */
+/* Appends a word for the software NIC to words. */
 static int conf_other(const struct far_conf_word *word, char *words, char *why,
 		      size_t len)
 {
@@ -73,7 +73,7 @@ static int conf_other(const struct far_conf_word *word, char *words, char *why,
 	       far_why(why, len, -EINVAL, "soft: more than %u bytes of words", WORDS_MAX);
 }
 
-/* Takes our own words out of conf; the others go into words. */
+/* Handles this back end's words in text; puts the others into words, for the NIC. */
 static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_given,
 		      char *words, char *why, size_t len)
 {
@@ -106,7 +106,7 @@ static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_
 	return conf_other(&word, words, why, len);
 }
 
-/* Addresses of memory nodes follow ours; all are in our segment. */
+/* The addresses of our memory nodes follow our own: all must lie in our segment. */
 static int conf_check(const struct soft_conf *conf, char *why, size_t len)
 {
 	uint32_t ip = be32_to_cpu(conf->opts.nic.ip);
@@ -122,7 +122,7 @@ static int conf_check(const struct soft_conf *conf, char *why, size_t len)
 	return 0;
 }
 
-/* What the words of the NIC are said to be, with those that it has not: ours. */
+/* Passes on what the NIC's parser says; adds our words to its list of known words. */
 static int conf_complain(const char *said, int err, char *why, size_t len)
 {
 	const char *unknown = "unknown; expected ", *at = strstr(said, unknown);
@@ -145,7 +145,7 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 	err = nic_soft_parse_joined(words, &conf->opts, said);
 	if (err)
 		return conf_complain(said, err, why, len);
-	/* Another life of this NIC must not be taken for this one. */
+	/* Injected faults differ from run to run, unless a seed is given. */
 	if (!conf->opts.nic.seed)
 		conf->opts.nic.seed = far_rng_any_seed();
 	if (!nodes_given)
@@ -157,7 +157,7 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 	return conf_check(conf, why, len);
 }
 
-/* A memory node at the next address, and a port of ours that leads to it. */
+/* Makes a memory node with the next address, and a port of our NIC that leads to it. */
 static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
 {
 	__be32 ip = cpu_to_be32(be32_to_cpu(conf->opts.nic.ip) + soft->nr_nodes + 1);
@@ -175,7 +175,7 @@ static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 	return err;
 }
 
-/* Our ends of the cables, if there is no NIC of ours. */
+/* Closes our ends of the cables, when no NIC has been made to own them. */
 static void joined_close(const struct nic_soft_opts *opts)
 {
 	unsigned i;
@@ -277,7 +277,7 @@ static void soft_mr_dereg(struct far_nic *nic, uint32_t lkey)
 const struct far_nic_ops far_soft_ops = {
 	.name = "soft",
 	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
-	/* Its work requests are in memory that it shares with us, not in a cache of its own. */
+	/* UNCACHED: the NIC reads work requests from shared memory and has no cache of them. */
 	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED,
 	.host = &soft_host_ops,
 	.open = soft_open,

@@ -4,26 +4,28 @@
  * hardware is needed, and a memory node may be another process or another machine.
  *
  * Configuration, words separated by commas:
- *	nodes=N		so many memory nodes in this process, each with a software NIC
- *			of its own, joined to ours by cables in memory. 1 unless a port
- *			is named; at most FAR_SOFT_MAX_NODES
+ *	nodes=N		number of memory nodes in this process, each with a software NIC
+ *			of its own, which a cable in memory connects to our NIC; at most
+ *			FAR_SOFT_MAX_NODES. 1 unless given, or 0 if a port is named
  *	ip=ADDRESS/LEN	our address; 10.77.0.1/24 unless given. Memory node i of this
- *			process has the one that is i + 1 higher
- *	key=NAME	who we are, with the secret of that file of /etc/odrp/keys.d; or
- *			a path, whose last part is our name. Needed by memory nodes
- *			elsewhere with auth = required
- *	connect_ms=N	how long a memory node has for its answer when a connection
- *			begins, 100 to 60000; 8000 unless given
+ *			process has the address that is i + 1 higher
+ *	key=NAME	our name; the file of that name in /etc/odrp/keys.d has our
+ *			secret. Or the path of such a file. Memory nodes elsewhere with
+ *			auth = required need this
+ *	connect_ms=N	how long we wait for a memory node's answer to a connection
+ *			request, 100 to 60000; 8000 unless given
  *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE,
  *	udp=ADDRESS:PORT for all who send there, udp=ADDRESS:PORT:ADDRESS:PORT,
  *	packet=INTERFACE, ...), mtu, spin_us, and faults of the wire
- * Our NIC is a switch: memory nodes of this process answer to who is at its ports.
+ * Our NIC is a switch: it forwards frames between its ports, so clients elsewhere can
+ * reach memory nodes of this process through the ports.
  *
- * A memory node is named by its IPv4 address, or, if it is one of this process, by its
- * number from 0 on; "" is the only one. include/uapi/odrp/far.h has what is said to it.
+ * The name of a memory node is its IPv4 address, or, in this process, its number from 0
+ * on; "" means the only one. The protocol is in include/uapi/odrp/far.h.
  *
- * Spaces of the memory nodes of this process are its memory, and end with it. Whoever
- * can send frames to a memory node may attach to its spaces: `mode` is not looked at.
+ * Spaces of memory nodes of this process are memory of the process, and end with it.
+ * Every client that can send frames to such a memory node may attach to its spaces:
+ * `mode` is ignored.
  */
 #ifndef FAR_NIC_SOFT_H
 #define FAR_NIC_SOFT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handshakes with memory nodes elsewhere. One pass to each is enough, whatever is
- * asked of it; each request has another counter.
+ * Handshakes with memory nodes elsewhere. One pass for each memory node serves all
+ * requests to it; each request has a counter of its own.
  */
 #include <errno.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool is_local(const struct soft_nic *soft, __be32 ip)
 
 /* ---- a handshake ---- */
 
-/* -EKEYREJECTED: the memory node has ended the connection without a word. */
+/* Waits for a message. -EKEYREJECTED: the connection has ended, or no message came in time. */
 static int message_wait(struct soft_nic *soft, struct far_mail *mail,
 			struct soft_conn *conn, uint8_t *ret_bytes, size_t *ret_len)
 {
@@ -70,7 +70,7 @@ static int handshake_exchange(struct soft_nic *soft, struct far_mail *mail,
 	return err;
 }
 
-/* -EAGAIN: with what is in the knock now. */
+/* One try. -EAGAIN: try again with *say, which has the memory node's cookie now. */
 static int handshake_knock(struct soft_nic *soft, __be32 ip,
 			   struct odrp_auth_knock *say, struct far_pass *pass)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections, as the one who asks. Whoever holds soft_nic.lock takes the NIC's events
- * and writes what they say into the connections that are listed.
+ * Outgoing connections. Each thread that holds soft_nic.lock takes the NIC's events, also
+ * those for other threads, and records them in the connections of soft_nic.conns.
  */
 #include <errno.h>
 #include <poll.h>
@@ -10,15 +10,15 @@
 #include "real.h"
 #include "soft_priv.h"
 
-/* How often somebody who waits looks whether another one has taken his event. */
+/* How often a waiting thread checks whether another thread has taken its event. */
 #define CALL_LOOK_MS	5
 /*
- * A memory node's NIC refuses, by itself, a queue pair number that it still knows from
- * an earlier life of our NIC, and forgets that one.
+ * Most tries of a request. A memory node's NIC rejects a request of a queue pair number
+ * that it still knows from an earlier run of our NIC, and then forgets that number.
  */
 #define CALL_TRIES	4
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void event_note(struct soft_nic *soft, const struct nic_event *event)
 {
 	struct soft_conn *conn = soft->conns;
@@ -35,7 +35,7 @@ static void event_note(struct soft_nic *soft, const struct nic_event *event)
 	memcpy(conn->priv, event->priv, sizeof(conn->priv));
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void events_take(struct soft_nic *soft)
 {
 	struct nic_event event;
@@ -59,7 +59,7 @@ int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t le
 		soft->conns = conn;
 	}
 	pthread_mutex_unlock(&soft->lock);
-	/* An address that is our own, or outside of the segment. */
+	/* The NIC refuses our own address, and addresses outside of the segment. */
 	return err == -EINVAL || err == -ENETUNREACH ? -EHOSTUNREACH : err;
 }
 
@@ -110,7 +110,7 @@ int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 	return *ret_up || conn->reason == NIC_REJECTED ? 0 : -EHOSTUNREACH;
 }
 
-/* Says it, signed if we have a key. */
+/* Sends the connection request, signed if there is a pass. */
 static int conn_say(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 		    struct far_pass *pass, uint32_t qpn, struct soft_conn *conn)
 {
@@ -122,7 +122,7 @@ static int conn_say(struct soft_nic *soft, __be32 ip, const struct odrp_far_hell
 	return soft_conn_open(soft, ip, &req, sizeof(req), qpn, conn);
 }
 
-/* 0: *ret_up tells whether it was accepted, or refused with OK. */
+/* 0: the request was accepted (*ret_up), or rejected with ODRP_FAR_OK (not *ret_up). */
 static int conn_answer(struct soft_nic *soft, const struct far_pass *pass,
 		       enum odrp_far_role role, struct soft_conn *conn, bool *ret_up)
 {
@@ -138,7 +138,7 @@ static int conn_answer(struct soft_nic *soft, const struct far_pass *pass,
 	return *ret_up ? 0 : far_hello_refusal(conn->priv, conn->priv_len);
 }
 
-/* One try, with a queue pair of its own. */
+/* Makes a queue pair, and one request with it. */
 static int call_once(struct soft_nic *soft, __be32 ip,
 		     const struct odrp_far_hello *hello, const struct soft_qp_conf *conf,
 		     struct far_qp *ret_qp, struct soft_conn *ret_conn, bool *ret_up)
@@ -181,7 +181,7 @@ static int call_try(struct soft_nic *soft, __be32 ip, const struct odrp_far_hell
 	return err;
 }
 
-/* An answer of the wrong kind. */
+/* Drops queue pair and connection. Returns the error for an answer of the wrong kind. */
 static int call_undo(struct soft_nic *soft, struct far_qp *qp, struct soft_conn *conn)
 {
 	far_qp_free(qp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The memory node's side, for memory nodes of this process. */
+/* far_nic_host_ops, for memory nodes of this process. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "soft_priv.h"
 
-/* The memory node, with its lock. -EHOSTUNREACH: it is none of this process. */
+/* Finds a memory node and takes its lock. -EHOSTUNREACH: it is not in this process. */
 static int node_enter(struct far_nic *nic, const char *name, struct soft_node **ret_node)
 {
 	struct soft_addr addr;
@@ -103,7 +103,7 @@ static int host_remove(struct far_nic *nic, const char *node_name, const char *n
 	return node_leave(node, space ? 0 : -ENOENT);
 }
 
-/* The name of space number i of a node. 1: there is one. */
+/* Copies the name of space number i of a node. 0: there is no such space. */
 static int name_of(struct soft_node *node, unsigned i,
 		   char ret_name[ODRP_FAR_NAME_MAX + 1])
 {

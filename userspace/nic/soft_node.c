@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A memory node of this process. Its NIC answers all operations; its thread does what
- * host/ has to do when connections begin and end, and once in a while.
+ * A memory node of this process. Its NIC executes all operations; its thread calls host/
+ * when connections begin and end, and for probes.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "real.h"
 #include "soft_priv.h"
 
-/* ---- questions of clients in this process ---- */
+/* ---- calls by clients in this process ---- */
 
 unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 		       uint32_t client)
@@ -35,7 +35,7 @@ unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 
 /* ---- events ---- */
 
-/* Who reaches a memory node of this process is believed. */
+/* Handles all events and completions. No client needs to prove its name. */
 static void node_turn(struct soft_node *node)
 {
 	const struct far_host_asker anybody = { .pass = 0 };
@@ -73,7 +73,7 @@ static void *node_main(void *arg)
 	return NULL;
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 static int dev_open(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
 		    char *why, size_t why_len, struct nic **ret_dev)

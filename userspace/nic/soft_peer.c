@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attachments: a connection that shows the memory node that we live, and what the
- * accept has said of the space. Memory nodes of this process are asked by a call, all
- * others by a question over the wire.
+ * Attachments: a connection by which the memory node sees that this process lives, and
+ * the regions of the space, from the accept. Further questions go to memory nodes of this
+ * process by a call, to all others by a connection request.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -43,7 +43,7 @@ static int peer_connect(struct soft_nic *soft, struct soft_peer *peer,
 			const char *space)
 {
 	struct odrp_far_hello hello = far_hello(ODRP_FAR_ATTACH, peer->id);
-	/* The memory node WRITEs nothing over it, and sees whether we answer. */
+	/* The memory node sends WRITEs of length 0 as probes. */
 	const struct soft_qp_conf conf = { .cqn = soft->cqn, .access = NIC_REMOTE_WRITE };
 	int err = far_hello_name(&hello, space);
 
@@ -93,7 +93,7 @@ free_peer:
 	return err;
 }
 
-/* A question about this attachment, or about a client. */
+/* Asks the memory node a question about this attachment or a client: 0 or -errno. */
 static int peer_ask(struct soft_nic *soft, struct soft_peer *peer,
 		    enum odrp_far_role role, unsigned client)
 {
@@ -119,7 +119,7 @@ void soft_detach(struct far_nic *nic, struct far_peer *far_peer)
 	struct soft_nic *soft = soft_nic_of(nic);
 	struct soft_peer *peer = far_peer->priv;
 
-	/* Behind this its claims are gone, too; unless the memory node is. */
+	/* This ends the claims, too. If the connection is over, there is none to end. */
 	if (!soft_conn_over(soft, &peer->conn))
 		peer_ask(soft, peer, ODRP_FAR_DETACH, 0);
 	far_qp_free(&peer->qp);

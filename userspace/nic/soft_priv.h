@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Between the files of soft:
+ * Shared by the files of soft:
  *
  *	soft.c		configuration, registrations, the table
- *	soft_host.c	spaces of memory nodes within reach: far_nic_host_ops
+ *	soft_host.c	spaces of memory nodes of this process: far_nic_host_ops
  *	soft_peer.c	attachments, claims, fences
  *	soft_auth.c	handshakes with memory nodes
- *	soft_call.c	what is said when a connection begins, as the one who asks
+ *	soft_call.c	outgoing connections: requests and their answers
  *	soft_qset.c	queue sets: posting, polling, waiting
  *	soft_queue.c	one queue of a set: connecting, encoding, completions
- *	soft_node.c	a memory node: its NIC, its thread; the rest of it is host/
+ *	soft_node.c	a memory node: its NIC and its thread; host/ has the rest
  *	soft_space.c	a memory node's spaces
  *
- * Locks: soft_nic.lock before soft_node.lock; the software NIC's own comes last.
+ * Order of locks: soft_nic.lock, soft_node.lock, then the software NIC's own.
  */
 #ifndef FAR_NIC_SOFT_PRIV_H
 #define FAR_NIC_SOFT_PRIV_H
@@ -33,11 +33,11 @@
 #include "ring.h"
 #include "soft.h"
 
-/* ---- connections, as the one who asks (soft_call.c) ---- */
+/* ---- outgoing connections (soft_call.c) ---- */
 
 enum soft_conn_state { SOFT_CONN_NONE, SOFT_CONN_PENDING, SOFT_CONN_UP, SOFT_CONN_OVER };
 
-/* Zeroed is one that does not exist. */
+/* A connection; all zeros: it does not exist. */
 struct soft_conn {
 	struct soft_conn *next;
 	uint32_t id;
@@ -46,19 +46,19 @@ struct soft_conn {
 	__be32 local_ip;
 	uint32_t peer_qpn;
 	uint8_t priv_len;
-	uint8_t priv[NIC_PRIV_MAX];	/* of the accept, or of the reject */
+	uint8_t priv[NIC_PRIV_MAX];	/* private data of the accept or reject */
 };
 
 struct soft_nic {
 	struct far_nic nic;
 	struct nic *dev;
 	uint32_t pdn;
-	uint32_t cqn;		/* of queue pairs on which nothing is posted */
-	uint32_t queues;	/* numbers given to queues; atomic */
+	uint32_t cqn;		/* for queue pairs on which nothing is posted */
+	uint32_t queues;	/* next number of a queue; atomic */
 	__be32 ip;
-	uint64_t connect_ns;	/* what the memory node has for an answer */
-	struct far_key key;	/* who we are; or nobody */
-	pthread_mutex_t lock;	/* conns, and who takes events */
+	uint64_t connect_ns;	/* how long to wait for an answer */
+	struct far_key key;	/* our name and secret, if set */
+	pthread_mutex_t lock;	/* protects conns, and the taking of events */
 	struct soft_conn *conns;
 	struct far_passes passes;
 	unsigned nr_nodes;
@@ -70,17 +70,20 @@ static inline struct soft_nic *soft_nic_of(struct far_nic *nic)
 	return (struct soft_nic *)nic;
 }
 
-/* Where a memory node is. */
+/* Address of a memory node. */
 struct soft_addr {
 	__be32 ip;
-	struct soft_node *local;	/* in this process; else NULL */
+	struct soft_node *local;	/* NULL: it is not in this process */
 };
 
-/* -EHOSTUNREACH: no such number, or "" and not exactly one node. -EINVAL: another form. */
+/*
+ * Finds the address for the name of a memory node. -EHOSTUNREACH: no such number, or ""
+ * although there is not exactly one node; -EINVAL: not an address or number.
+ */
 int soft_addr_of(const struct soft_nic *soft, const char *node,
 		 struct soft_addr *ret_addr);
 
-/* A queue pair that is to be connected; see far_qp_new(). */
+/* Arguments of far_qp_new() for a queue pair that is to be connected. */
 struct soft_qp_conf {
 	uint32_t cqn;
 	uint8_t log_sq;
@@ -88,41 +91,45 @@ struct soft_qp_conf {
 };
 
 /*
- * Connects a new queue pair, and waits for the answer. 0: accepted, with what came in
- * ret_conn->priv; until far_qp_free() and soft_conn_end(), in this order.
- * -EHOSTUNREACH: no memory node answers; -ECONNREFUSED: nobody there serves spaces;
- * -EPROTO: not as far.h says; -ENOENT, -ESTALE,
- * -EBUSY, ...: refused.
+ * Connects a new queue pair, and waits for the answer. 0: accepted; ret_conn->priv has the
+ * private data of the accept. The caller ends it by far_qp_free(), then soft_conn_end().
+ * -EHOSTUNREACH: no answer; -ECONNREFUSED: rejected, but not by a memory node that serves
+ * spaces, or the signature of the answer is wrong; -EPROTO: the answer is malformed;
+ * -ENOENT, -ESTALE, -EBUSY, ...: rejected with this status.
  */
 int soft_call(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 	      const struct soft_qp_conf *conf, struct far_qp *ret_qp,
 	      struct soft_conn *ret_conn);
-/* Asks a question: 0, or the answer as -errno, as above. ret_space: of a look; or NULL. */
+/*
+ * Asks a question: 0, or the answer as -errno, as above. ret_space gets the answer to
+ * ODRP_FAR_LOOK; NULL for other questions.
+ */
 int soft_ask(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
 	     struct far_nic_space *ret_space);
 /*
- * The steps: begins a connection of a queue pair with len bytes of private data, and waits
- * for the answer. -EHOSTUNREACH: none within connect_ns; else 0: *ret_up tells whether
- * it was accepted.
+ * The two steps of a connection. soft_conn_open() sends a request for queue pair qpn with
+ * len bytes of private data. soft_conn_wait() waits for the answer: 0 and *ret_up, whether
+ * the request was accepted or rejected; -EHOSTUNREACH: no answer within connect_ns.
  */
 int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t len,
 		   uint32_t qpn, struct soft_conn *conn);
 int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up);
 
 /*
- * soft_auth.c: a copy of the pass to that memory node, with a counter of its own; by a
- * handshake if there is none. 0 without pass->handle: none is needed.
+ * soft_auth.c: copies the pass for this memory node, with a new counter. Without such a
+ * pass, makes a handshake. 0 with ret_pass->handle 0: no pass is needed, because we have
+ * no key, or because the memory node is in this process.
  */
 int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass);
 
-/* The peer is told, unless it knows. Its queue pair is gone before. */
+/* Ends the connection and informs the peer. The caller has freed the queue pair before. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
-/* Whether it is over by now. */
+/* Whether the connection has ended or failed. Takes events. */
 bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn);
 
 /* ---- attachments (soft_peer.c) ---- */
 
-/* far_peer.priv */
+/* An attachment: far_peer.priv. */
 struct soft_peer {
 	struct soft_addr addr;
 	uint64_t id;
@@ -148,24 +155,24 @@ struct soft_queue {
 	struct far_qp qp;
 	struct soft_conn conn;
 	struct far_ring ring;
-	uint8_t *inlined;		/* FAR_NIC_MAX_INLINE bytes for each place */
-	uint32_t inline_key;
-	uint32_t number;		/* at the memory node */
-	uint32_t begin;			/* what the queue pair counts as 0 */
+	uint8_t *inlined;		/* inline data: FAR_NIC_MAX_INLINE bytes per place */
+	uint32_t inline_key;		/* lkey of inlined */
+	uint32_t number;		/* of the queue, for the memory node */
+	uint32_t begin;			/* place of the queue pair's first operation */
 	bool connected;
 };
 
-/* Makes its ring, at first. */
+/* Makes the ring and the memory for inline data. Called before the first connect. */
 int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned depth);
 void soft_queue_fini(struct soft_nic *soft, struct soft_queue *queue);
-/* Cancels what is not done; its queue pair is gone behind this. */
+/* Destroys the queue pair and cancels operations that are not done. */
 void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue);
-/* Of one that was reset. -EHOSTDOWN, -ESTALE. */
+/* Connects a queue that was reset. -EHOSTDOWN, -ESTALE, ... */
 int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer);
-/* All or none. The queue is connected, and has room. */
+/* Posts all operations or none. The queue is connected and has room for them. */
 int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr);
-/* Notes what a completion queue's entry says. */
+/* Records an entry of the completion queue in the ring. */
 void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
 		     const struct wrc_cqe *cqe);
 
@@ -181,14 +188,14 @@ int soft_qset_wait(struct far_qset *qset, uint64_t until);
 void soft_qset_wake(struct far_qset *qset);
 void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
-/* ---- the memory node ---- */
+/* ---- a memory node ---- */
 
 struct soft_space {
 	struct far_host_space host;
 	struct far_pages pages;
 	struct soft_node *node;
-	unsigned maps;		/* of far_host_map */
-	bool known;		/* published, and not removed */
+	unsigned maps;		/* number of far_host_map that refer to it */
+	bool known;		/* published and not removed */
 };
 
 static inline struct soft_space *soft_space_of(struct far_host_space *space)
@@ -201,26 +208,34 @@ struct soft_node {
 	__be32 ip;
 	pthread_t thread;
 	int stop_fd;
-	pthread_mutex_t lock;	/* of host */
+	pthread_mutex_t lock;	/* protects host and all spaces */
 	struct far_host host;
 };
 
-/* soft_node.c: one at the other end of port, which it owns, also if that fails. */
+/*
+ * soft_node.c: makes a memory node with address ip, whose NIC has the given port. Takes
+ * ownership of port, also on an error (-errno, with a sentence in why). The NIC's other
+ * settings are those of `like`.
+ */
 int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
 		  char *why, size_t why_len, struct soft_node **ret_node);
 void soft_node_free(struct soft_node *node);
-/* Answers a question of a client in this process: enum odrp_far_status. Takes the lock. */
+/*
+ * Answers a question of attachment id, of a client in this process: enum odrp_far_status.
+ * Takes the lock.
+ */
 unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 		       uint32_t client);
 
-/* soft_space.c. With the lock. */
-/* NULL: no known one has the name. */
+/* soft_space.c. The caller holds the memory node's lock. */
+/* NULL: no published space has the name. */
 struct soft_space *soft_space_find(const struct soft_node *node, const char *name);
 int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
 		   struct soft_space **ret_space);
 int soft_space_publish(struct soft_space *space);
-/* Clients are cut off; its memory stays while it is mapped. */
+/* Ends all attachments of the space. Its memory stays while it is mapped. */
 void soft_space_remove(struct soft_space *space);
+/* Frees the space if it is neither published nor mapped. */
 void soft_space_put(struct soft_space *space);
 
 /* soft_host.c */

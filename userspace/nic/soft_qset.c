@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue sets of soft: queues, and one completion queue for all of them. The NIC's
- * thread says by qset_told() that there are entries. Neither post() nor poll() waits for
- * the NIC: the client's thread and the NIC's meet in memory alone.
+ * Queue sets of soft: queues, and one completion queue for all of them. The NIC's thread
+ * calls qset_told() when there are new entries. Neither post() nor poll() takes the NIC's
+ * lock: the client's thread and the NIC's thread communicate by memory alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,11 +17,11 @@ struct soft_qset {
 	struct far_qset qset;
 	struct far_qset_stats stats;
 	unsigned depth, nr_peers;
-	unsigned turn;		/* whose completions are taken first */
+	unsigned turn;		/* the peer whose completions poll() takes first */
 	uint32_t cqn;
 	struct soft_cq *cq;
-	uint32_t news;		/* the completion queue may have entries; atomic */
-	bool more;		/* a queue may have completions to be taken */
+	uint32_t news;		/* the completion queue may have new entries; atomic */
+	bool more;		/* a ring may have completions for poll() to take */
 	struct far_bell bell;
 	struct soft_queue queue[];	/* nr_peers */
 };
@@ -36,7 +36,7 @@ static struct soft_nic *qset_nic(const struct soft_qset *mine)
 	return soft_nic_of(mine->qset.nic);
 }
 
-/* In the NIC's thread, or in one that calls the NIC. */
+/* Called by the NIC's thread, or by a thread that calls the NIC, with the NIC's lock held. */
 static void qset_told(void *arg)
 {
 	struct soft_qset *mine = arg;
@@ -45,7 +45,7 @@ static void qset_told(void *arg)
 	far_bell_ring(&mine->bell);
 }
 
-/* Room for a completion of each operation that may be outstanding. */
+/* Makes a completion queue with room for all operations that may be outstanding. */
 static int cq_new(struct soft_nic *soft, struct soft_qset *mine)
 {
 	uint64_t entries = (uint64_t)mine->depth * mine->nr_peers;
@@ -110,7 +110,7 @@ static struct soft_queue *queue_of(struct soft_qset *mine, uint32_t qpn)
 	return NULL;
 }
 
-/* Takes all entries there are; those of queue pairs that are gone mean nothing. */
+/* Takes all entries. Ignores entries of queue pairs that have been destroyed. */
 static void cq_drain(struct soft_qset *mine)
 {
 	struct soft_nic *soft = qset_nic(mine);
@@ -142,7 +142,7 @@ int soft_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer
 			return err;
 	}
 	soft_queue_reset(soft, queue);
-	/* No entry of the old queue pair may be taken for one of the new. */
+	/* The new queue pair may get the old number: take the old one's entries first. */
 	cq_drain(mine);
 	mine->more |= far_ring_takeable(&queue->ring);
 	return soft_queue_connect(soft, queue, mine->cqn, peer->priv);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One queue of a queue set. An operation is one basic block of the send queue, since
- * inline data lie in memory of the queue's own, so that places in the ring and in the
- * send queue go together.
+ * One queue of a queue set. Inline data are copied to memory of the queue, so that each
+ * operation takes one basic block of the send queue: places in the ring and in the send
+ * queue correspond.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static void wr_name_data(const struct soft_queue *queue, const struct far_wr *wr
 	}
 }
 
-/* Writes the operation at place `at`. What the table lets through can be encoded. */
+/* Encodes the operation for place `at`. far_wr_check() has passed, so it can be encoded. */
 static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t at)
 {
 	const struct far_region *region = far_regions_of(&queue->peer->regions,
@@ -171,7 +171,7 @@ int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned 
 	return 0;
 }
 
-/* The software NIC says "access" of a wrong key, of bounds, and of rights. */
+/* The software NIC reports a wrong key, wrong bounds and missing rights as the same error. */
 static int status_of(struct soft_nic *soft, struct soft_queue *queue,
 		     const struct far_ring_rec *rec, uint8_t syndrome)
 {
@@ -189,7 +189,7 @@ static int status_of(struct soft_nic *soft, struct soft_queue *queue,
 	case WRC_SYND_RETRY_EXC:
 		return -ETIMEDOUT;
 	case WRC_SYND_WR_FLUSH:
-		/* Nothing of ours was wrong: the memory node has ended it. */
+		/* A flush without an earlier error: the memory node has ended the connection. */
 		return soft_conn_over(soft, &queue->conn) ? -EHOSTDOWN : -EIO;
 	default:
 		return -EIO;

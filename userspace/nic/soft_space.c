@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Spaces of a memory node: memory of this process. */
+/* Spaces of a memory node of this process, in memory of this process. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

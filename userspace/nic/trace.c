@@ -11,7 +11,7 @@ struct trace_nic {
 	struct far_wrap wrap;
 	far_trace_fn *fn;
 	void *arg;
-	uint32_t nr_qsets;	/* that were ever made; atomic */
+	uint32_t nr_qsets;	/* queue sets made in all; atomic */
 };
 
 struct trace_qset {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Traced events: the last ones in a ring, and one as text. */
+/* Traced events: a ring of the last ones, and an event as text. */
 #include "trace.h"
 
 #include <errno.h>

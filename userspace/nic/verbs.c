@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The back end verbs: its configuration, the device, registrations, and its table. */
+/* The back end verbs: configuration, device, registrations, and table. */
 #include "verbs.h"
 
 #include <arpa/inet.h>
@@ -77,7 +77,7 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 	return 0;
 }
 
-/* device: IBV_SYSFS_NAME_MAX bytes; "" if none is named. */
+/* device has IBV_SYSFS_NAME_MAX bytes; it stays unchanged if no device is named. */
 static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, char *why,
 		      size_t len)
 {
@@ -97,7 +97,7 @@ static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, c
 
 /* ---- the device ---- */
 
-/* Whether a port of it is up; *ret_max_msg: what all those ports move at once. */
+/* Whether a port is up. *ret_max_msg: longest message, in bytes, that all such ports take. */
 static bool device_up(struct ibv_context *ctx, uint32_t *ret_max_msg)
 {
 	struct ibv_device_attr attr;
@@ -118,7 +118,7 @@ static bool device_up(struct ibv_context *ctx, uint32_t *ret_max_msg)
 	return up;
 }
 
-/* The one that is named, or the only one that is up. */
+/* Chooses the named device, or the only device with a port that is up. */
 static int device_choose(struct ibv_context **all, int nr, const char *name,
 			 struct verbs_nic *verbs, char *why, size_t len)
 {
@@ -151,7 +151,7 @@ static int device_choose(struct ibv_context **all, int nr, const char *name,
 			       "is up");
 }
 
-/* librdmacm says things on standard error where there is no device at all. */
+/* Checks that there is a device: without one librdmacm prints to standard error. */
 static int devices_any(char *why, size_t len)
 {
 	struct ibv_device **list;
@@ -177,7 +177,7 @@ static int device_find(const char *name, struct verbs_nic *verbs, char *why, siz
 		return far_why(why, len, verbs_errno(-1), "verbs: the RDMA connection "
 			       "manager does not work: is the module rdma_ucm loaded?");
 	err = device_choose(all, nr, name, verbs, why, len);
-	/* The connection manager keeps them open until the process ends. */
+	/* librdmacm keeps the devices open until the process ends. */
 	for (i = 0; i < nr && !err; i++) {
 		err = own_fd_lend(all[i]->cmd_fd);
 		if (!err)
@@ -188,8 +188,8 @@ static int device_find(const char *name, struct verbs_nic *verbs, char *why, siz
 }
 
 /*
- * Registered memory stays where it is in the parent of a fork(). Its child has the
- * library's devices, which it can neither use nor open anew.
+ * Makes fork() safe: ibv_fork_init() keeps registered memory in place in the parent. The
+ * child inherits the library's open devices, which it can neither use nor open anew.
  */
 static int library_begin(char *why, size_t len)
 {
@@ -218,7 +218,7 @@ static int device_check(struct verbs_nic *verbs, char *why, size_t len)
 	return 0;
 }
 
-/* ---- life ---- */
+/* ---- opening and closing ---- */
 
 static int objects_make(struct verbs_nic *verbs, char *why, size_t len)
 {

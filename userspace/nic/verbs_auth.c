@@ -14,7 +14,7 @@
 #define NR_MESSAGES	2	/* of each direction */
 #define ROOM		192
 
-/* A connection, and the memory of its messages. */
+/* The connection of a handshake, and the memory of its messages. */
 struct talk {
 	struct verbs_conn *conn;
 	struct ibv_cq *cq;
@@ -58,7 +58,7 @@ static int message_send(struct talk *talk, const void *bytes, size_t len)
 	return -ibv_post_send(talk->conn->id->qp, &wr, &bad);
 }
 
-/* 0: *ret_bytes. -EAGAIN: not yet. -EKEYREJECTED: none comes any more. */
+/* Takes the next message. -EAGAIN: none yet; -EKEYREJECTED: the queue pair has failed. */
 static int message_take(struct talk *talk, const uint8_t **ret_bytes, size_t *ret_len)
 {
 	struct ibv_wc wc;
@@ -156,7 +156,7 @@ static int talk_open(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	return err ? err : receives_post(talk);
 }
 
-/* Also of one that is not open in whole. */
+/* Ends a talk, also after an error of talk_open(). */
 static void talk_close(struct verbs_nic *verbs, struct talk *talk)
 {
 	verbs_conn_end(verbs, talk->conn);
@@ -173,7 +173,7 @@ static __be32 ip_of(const struct sockaddr *sa)
 	       ((const struct sockaddr_in *)sa)->sin_addr.s_addr : 0;
 }
 
-/* -EAGAIN: with what is in the knock now. */
+/* One try. -EAGAIN: try again with *say, which has the memory node's cookie now. */
 static int handshake_knock(struct verbs_nic *verbs, const struct verbs_addr *addr,
 			   struct odrp_auth_knock *say, struct far_pass *pass)
 {
@@ -228,7 +228,7 @@ int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	memset(ret_pass, 0, sizeof(*ret_pass));
 	if (!verbs->key.set)
 		return 0;
-	/* What is signed has IPv4 addresses. */
+	/* Signed requests contain IPv4 addresses. */
 	if (!ip)
 		return -EAFNOSUPPORT;
 	return far_passes_get(&verbs->passes, ip, handshake_run, &call, ret_pass);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Connections, as the one who asks: address, route, queue pair, hello, answer. */
+/* Outgoing connections: address, route, queue pair, hello, answer. */
 #include <core/wqe.h>
 #include <errno.h>
 #include <netdb.h>
@@ -12,17 +12,17 @@
 
 #define RESOLVE_MS	5000
 /*
- * A memory node's NIC refuses, by itself, a queue pair number that it still knows from
- * an earlier connection, and forgets that one.
+ * Most tries of a request. A memory node's NIC rejects a request of a queue pair number
+ * that it still knows from an earlier connection, and then forgets that number.
  */
 #define CALL_TRIES	4
-/* 7 is the most that there are, but rdma_rxe takes it for no end at all. */
+/* The maximum is 7, but rdma_rxe retries for ever then. */
 #define RETRIES		6
 #define RNR_RETRIES	7
 
 /* ---- HOST, HOST:PORT, [HOST]:PORT ---- */
 
-/* Splits it; -EINVAL. */
+/* Copies HOST to host (len bytes), and finds PORT (NULL: none). -EINVAL: another form. */
 static int node_split(const char *node, char *host, size_t len, const char **ret_port)
 {
 	const char *colon = strrchr(node, ':'), *from = node, *to;
@@ -73,7 +73,7 @@ int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 	struct sockaddr_storage to = addr->sa, from = verbs->from;
 	int err;
 
-	/* A wish: kernels from 5.2 on grant it. */
+	/* Kernels before 5.2 do not have this option: an error does not matter. */
 	rdma_set_option(conn->id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
 			&verbs->timeout, sizeof(verbs->timeout));
 	verbs_conn_expect(verbs, conn);
@@ -84,7 +84,7 @@ int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 	err = verbs_conn_wait(verbs, conn);
 	if (err)
 		return err;
-	/* The route leads there by another device. */
+	/* The route goes by another device. */
 	if (conn->id->verbs != verbs->ctx)
 		return -EHOSTUNREACH;
 	verbs_conn_expect(verbs, conn);
@@ -117,7 +117,7 @@ static int qp_try(struct verbs_conn *conn, const struct verbs_qp_conf *conf,
 	return err;
 }
 
-/* A device that has nothing inline, or less, may say so by a refusal. */
+/* A device with less inline data, or none, may refuse: try without then. */
 static int conn_qp(struct verbs_conn *conn, const struct verbs_qp_conf *conf)
 {
 	int err = qp_try(conn, conf, conf->ret_inline ? FAR_NIC_MAX_INLINE : 0);
@@ -145,7 +145,10 @@ int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *
 	return verbs_conn_wait(verbs, conn);
 }
 
-/* Says it, signed if we have a key. An answer that is not is nobody's. */
+/*
+ * Sends the request, signed if there is a pass, and waits for the answer. With a pass,
+ * -ECONNREFUSED for an answer whose MAC is wrong or missing; the pass is dropped then.
+ */
 static int conn_say(struct verbs_nic *verbs, struct verbs_conn *conn,
 		    const struct odrp_far_hello *hello, const struct far_pass *pass)
 {
@@ -193,7 +196,7 @@ static int call_once(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	return 0;
 }
 
-/* 0: the connection is there, or was refused with OK. */
+/* 0: the request was accepted, or rejected with ODRP_FAR_OK. */
 static int call_try(struct verbs_nic *verbs, const struct verbs_addr *addr,
 		    const struct odrp_far_hello *hello,
 		    const struct verbs_qp_conf *conf, struct verbs_conn **ret_conn)
@@ -219,7 +222,7 @@ int verbs_call(struct verbs_nic *verbs, const struct verbs_addr *addr,
 
 	if (err || !conn_refused(verbs, *ret_conn))
 		return err;
-	/* An answer of the wrong kind. */
+	/* The request was rejected with OK, which answers only questions. */
 	verbs_conn_end(verbs, *ret_conn);
 	return -EPROTO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Connections of the RDMA connection manager. One thread takes all events and writes
- * what they say into the connections; it also ends connections, when somebody asks.
+ * Connections of the RDMA connection manager. One thread takes all events and records
+ * them in the connections; this thread also ends connections for verbs_conn_end().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #include "verbs_priv.h"
 
-/* How long a step may take; the connection manager itself goes on for a minute. */
+/* Most time of a step. The connection manager itself would try for a minute. */
 #define STEP_SECONDS	15
 
 int verbs_errno(int r)
@@ -32,7 +32,7 @@ static void conn_told(struct verbs_nic *verbs, struct verbs_conn *conn,
 	pthread_cond_broadcast(&verbs->told);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void priv_take(struct verbs_conn *conn, const struct rdma_cm_event *event)
 {
 	conn->peer_qpn = event->param.conn.qp_num;
@@ -43,7 +43,7 @@ static void priv_take(struct verbs_conn *conn, const struct rdma_cm_event *event
 		memcpy(conn->priv, event->param.conn.private_data, conn->priv_len);
 }
 
-/* With the lock. */
+/* The caller holds the lock. */
 static void event_note(struct verbs_nic *verbs, const struct rdma_cm_event *event)
 {
 	struct verbs_conn *conn = event->id->context;
@@ -77,7 +77,10 @@ static void event_note(struct verbs_nic *verbs, const struct rdma_cm_event *even
 	}
 }
 
-/* What is under way on a queue pair whose peer has gone is flushed by the answer to it. */
+/*
+ * Records and acknowledges an event. If the peer has disconnected, disconnects, too, which
+ * flushes the outstanding operations of our queue pair.
+ */
 static void event_take(struct verbs_nic *verbs, struct rdma_cm_event *event)
 {
 	bool left = event->event == RDMA_CM_EVENT_DISCONNECTED ||
@@ -100,7 +103,7 @@ static void events_take(struct verbs_nic *verbs)
 		event_take(verbs, event);
 }
 
-/* ---- ends ---- */
+/* ---- ending connections ---- */
 
 static struct verbs_conn *ending_take(struct verbs_nic *verbs)
 {
@@ -147,7 +150,7 @@ static void *cm_main(void *arg)
 	return NULL;
 }
 
-/* ---- for others ---- */
+/* ---- calls by other threads ---- */
 
 int verbs_conn_new(struct verbs_nic *verbs, struct verbs_conn **ret_conn)
 {
@@ -215,7 +218,7 @@ void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn)
 	free(conn);
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
 static int channel_open(struct verbs_nic *verbs)
 {

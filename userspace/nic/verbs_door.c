@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A queue set's doorbell: a thread domain tells the provider that one thread at a time
- * uses what is made under its parent domain. So mlx5 gives it a doorbell register of its
- * own and takes no lock.
+ * A queue set's doorbell. A thread domain promises to the provider that only one thread
+ * at a time uses the objects under its parent domain. mlx5 then gives these objects a
+ * doorbell register of their own, and takes no lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include "verbs_priv.h"
 
-/* Without a thread domain the queue set shares its doorbell, and works as well. */
+/* An error does not matter: without a thread domain the queue set shares a doorbell. */
 static void td_open(struct verbs_nic *verbs, struct verbs_door *door)
 {
 	struct ibv_td_init_attr none = { .comp_mask = 0 };
@@ -53,7 +53,7 @@ static struct ibv_cq *cq_own(struct verbs_nic *verbs, struct verbs_door *door, i
 	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
 }
 
-/* In the thread domain where the provider can, else with its lock. */
+/* Makes the completion queue under the thread domain, or, if that fails, without it. */
 static int cq_open(struct verbs_nic *verbs, struct verbs_door *door, int nr_cqe)
 {
 	if (door->td)

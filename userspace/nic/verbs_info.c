@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the RDMA devices of this host can: asked, or tried. */
+/* Reports what the RDMA devices of this host can do; queries the devices, or tries. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
@@ -47,7 +47,7 @@ static const char *link_name(uint8_t link)
 	}
 }
 
-/* 0, or the errno of asking for one. */
+/* Tries to make a thread domain: 0, or the (positive) errno. */
 static int td_try(struct ibv_context *ctx)
 {
 	struct ibv_td_init_attr none = { .comp_mask = 0 };
@@ -80,7 +80,7 @@ static int inline_of(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t want)
 	return attr.cap.max_inline_data;
 }
 
-/* No attribute of a device tells it: only a queue pair does. */
+/* Most inline data, or -errno. No attribute of a device has this: try a queue pair. */
 static int inline_try(struct ibv_context *ctx)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* In place of verbs, where libibverbs and librdmacm were not there for the build. */
+/* Replaces the back end verbs in a build without libibverbs and librdmacm. */
 #include <errno.h>
 
 #include "../base/why.h"
@@ -13,7 +13,7 @@ static int none_open(const char *conf, char *why, size_t why_len,
 		       "verbs: built without libibverbs and librdmacm");
 }
 
-/* What cannot be opened needs no more. */
+/* open() always fails, so no other function is needed. */
 const struct far_nic_ops far_verbs_ops = {
 	.name = "verbs",
 	.summary = "an RDMA device, over libibverbs and librdmacm",

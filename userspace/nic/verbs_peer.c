@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attachments: a connection that shows the memory node that we live, and what the
- * accept has said of the space. All else is a question.
+ * Attachments: a connection by which the memory node sees that this process lives, and
+ * the regions of the space, from the accept. All else is asked by connection requests.
  */
 #include <core/wqe.h>
 #include <errno.h>
@@ -59,7 +59,7 @@ free_peer:
 	return err;
 }
 
-/* A question about this attachment, or about a client. */
+/* Asks the memory node a question about this attachment or a client: 0 or -errno. */
 static int peer_ask(struct verbs_nic *verbs, const struct verbs_peer *peer,
 		    enum odrp_far_role role, unsigned client)
 {
@@ -74,7 +74,7 @@ void verbs_detach(struct far_nic *nic, struct far_peer *far_peer)
 	struct verbs_nic *verbs = verbs_nic_of(nic);
 	struct verbs_peer *peer = far_peer->priv;
 
-	/* Behind this its claims are gone, too; unless the memory node is. */
+	/* This ends the claims, too. If the connection is over, there is none to end. */
 	if (verbs_conn_state(verbs, peer->conn) == VERBS_CONN_READY)
 		peer_ask(verbs, peer, ODRP_FAR_DETACH, 0);
 	verbs_conn_end(verbs, peer->conn);

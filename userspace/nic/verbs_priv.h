@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Between the files of verbs:
+ * Shared by the files of verbs:
  *
  *	verbs.c		configuration, the device, registrations, the table
- *	verbs_cm.c	connections: the thread that takes events, and their ends
+ *	verbs_cm.c	connections: the thread that takes events and ends connections
  *	verbs_auth.c	handshakes with memory nodes
- *	verbs_call.c	what is said when a connection begins, as the one who asks
+ *	verbs_call.c	outgoing connections: requests and their answers
  *	verbs_peer.c	attachments, claims, fences
  *	verbs_door.c	a queue set's doorbell and completion queue
  *	verbs_queue.c	one queue of a set: connecting, posting, completions
@@ -24,33 +24,33 @@
 #include "ring.h"
 #include "verbs.h"
 
-/* What libraries say by -1 and errno. */
+/* Converts a library's result, 0 or other than 0 with errno, to 0 or -errno. */
 int verbs_errno(int r);
 
 /* ---- connections (verbs_cm.c) ---- */
 
 enum verbs_conn_state {
 	VERBS_CONN_IDLE,
-	VERBS_CONN_PENDING,	/* an event will tell */
-	VERBS_CONN_READY,	/* the step has been taken */
-	VERBS_CONN_REFUSED,	/* by the peer; priv has what it says */
-	VERBS_CONN_FAILED,	/* nobody there, or no way to it */
-	VERBS_CONN_OVER,	/* it was established, and has ended */
-	VERBS_CONN_GONE,	/* its id and queue pair are destroyed */
+	VERBS_CONN_PENDING,	/* a step is under way; an event will end it */
+	VERBS_CONN_READY,	/* the last step has succeeded */
+	VERBS_CONN_REFUSED,	/* the peer has rejected the request; see priv */
+	VERBS_CONN_FAILED,	/* no route, or no answer */
+	VERBS_CONN_OVER,	/* an established connection has ended */
+	VERBS_CONN_GONE,	/* id and queue pair are destroyed */
 };
 
 /*
- * The back end's thread alone destroys ids and their queue pairs, since it alone knows
- * that no event of them is being worked at.
+ * Only the back end's thread destroys ids and their queue pairs, because this thread
+ * handles events: no event of an id that is destroyed can be in work.
  */
 struct verbs_conn {
 	struct verbs_conn *next;	/* in verbs_nic.ending */
 	struct rdma_cm_id *id;
 	enum verbs_conn_state state;	/* under verbs_nic.lock */
-	int reason;			/* of REFUSED: the connection manager's */
-	uint32_t peer_qpn;		/* of an accept */
+	int reason;			/* if REFUSED: status of the connection manager */
+	uint32_t peer_qpn;		/* from the accept */
 	uint8_t priv_len;
-	uint8_t priv[UINT8_MAX];	/* of the accept, or of the reject */
+	uint8_t priv[UINT8_MAX];	/* private data of the accept or reject */
 };
 
 struct verbs_mr {
@@ -60,23 +60,23 @@ struct verbs_mr {
 
 struct verbs_nic {
 	struct far_nic nic;
-	struct ibv_context *ctx;	/* librdmacm's */
+	struct ibv_context *ctx;	/* librdmacm owns it */
 	struct ibv_device_attr attr;
-	uint32_t max_msg;		/* bytes, of all ports */
+	uint32_t max_msg;		/* most bytes of a message, for all ports that are up */
 	struct ibv_pd *pd;
-	struct ibv_cq *cq;		/* of queue pairs on which nothing is posted */
+	struct ibv_cq *cq;		/* for queue pairs on which nothing is posted */
 	struct rdma_event_channel *channel;
 	int kick;			/* eventfd: ending is not empty, or stop is set */
 	pthread_t thread;
 	bool stop;			/* atomic */
-	pthread_mutex_t lock;		/* states of connections, ending, mrs */
-	pthread_cond_t told;		/* a state has changed */
-	struct verbs_conn *ending;
+	pthread_mutex_t lock;		/* protects states of connections, ending, mrs */
+	pthread_cond_t told;		/* the state of a connection has changed */
+	struct verbs_conn *ending;	/* connections for the thread to end */
 	struct verbs_mr *mrs;
-	uint32_t queues;		/* numbers given to queues; atomic */
-	struct far_key key;		/* who we are; or nobody */
+	uint32_t queues;		/* next number of a queue; atomic */
+	struct far_key key;		/* our name and secret, if set */
 	struct far_passes passes;
-	struct sockaddr_storage from;	/* family 0: as the route says */
+	struct sockaddr_storage from;	/* our address; family 0: the route decides */
 	uint32_t spin_us;
 	uint8_t timeout;
 };
@@ -92,60 +92,72 @@ static inline const char *verbs_name(const struct verbs_nic *verbs)
 }
 
 int verbs_cm_start(struct verbs_nic *verbs);
-/* All connections are gone. */
+/* Stops the thread. The caller has ended all connections before. */
 void verbs_cm_stop(struct verbs_nic *verbs);
 int verbs_conn_new(struct verbs_nic *verbs, struct verbs_conn **ret_conn);
-/* Before a step whose end an event tells; and waits for that. 0, -EHOSTUNREACH. */
+/*
+ * verbs_conn_expect() is called before a step that an event ends; verbs_conn_wait() waits
+ * for that event. 0; -EHOSTUNREACH: the step failed, or took too long; if the peer has
+ * rejected the request, the result of far_hello_refusal().
+ */
 void verbs_conn_expect(struct verbs_nic *verbs, struct verbs_conn *conn);
 int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn);
 enum verbs_conn_state verbs_conn_state(struct verbs_nic *verbs, struct verbs_conn *conn);
-/* The peer is told, unless it knows; its queue pair is gone behind this. NULL: nothing. */
+/* Ends and frees a connection and its queue pair, and informs the peer. conn may be NULL. */
 void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn);
 
-/* ---- what is said (verbs_call.c) ---- */
+/* ---- outgoing connections (verbs_call.c) ---- */
 
-/* What a connection needs of its queue pair. */
+/* Attributes of a connection's queue pair. */
 struct verbs_qp_conf {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	unsigned depth;
-	uint32_t *ret_inline;	/* what can be posted inline; or NULL */
+	uint32_t *ret_inline;	/* gets the most bytes of inline data; may be NULL */
 };
 
 struct verbs_addr {
 	struct sockaddr_storage sa;
 };
 
-/* -EHOSTUNREACH: no such host, or "". -EINVAL: an address has another form. */
+/* Finds an address. -EHOSTUNREACH: no such host, or ""; -EINVAL: node has another form. */
 int verbs_addr_of(const char *node, struct verbs_addr *ret_addr);
 /*
- * Connects, and waits for the answer, which is in ret_conn->priv. 0: accepted.
- * -EHOSTUNREACH: no memory node answers, or by another device; -ECONNREFUSED: nobody
- * there serves spaces; -EPROTO: not as far.h says; -ENOENT, -ESTALE, ...: refused.
+ * Connects, and waits for the answer. 0: accepted; (*ret_conn)->priv has the private data.
+ * -EHOSTUNREACH: no answer, or the route goes by another device; -ECONNREFUSED: rejected,
+ * but not by a memory node that serves spaces, or the signature of the answer is wrong;
+ * -EPROTO: the answer is malformed; -ENOENT, -ESTALE, ...: rejected with this status.
  */
 int verbs_call(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	       const struct odrp_far_hello *hello, const struct verbs_qp_conf *conf,
 	       struct verbs_conn **ret_conn);
-/* Asks a question: 0, or the answer as -errno. ret_space: of a look; or NULL. */
+/*
+ * Asks a question: 0, or the answer as -errno. ret_space gets the answer to ODRP_FAR_LOOK;
+ * NULL for other questions.
+ */
 int verbs_ask(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	      const struct odrp_far_hello *hello, struct far_nic_space *ret_space);
 
-/* The steps: to the memory node at addr, for a queue pair that is made in between. */
+/*
+ * The two steps of a connection: find address and route, and connect. The caller makes the
+ * queue pair in between.
+ */
 int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 		  const struct verbs_addr *addr);
 int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *priv,
 		  size_t len);
 
 /*
- * verbs_auth.c: a copy of the pass to that memory node, with a counter of its own; by a
- * handshake if there is none. 0 without pass->handle: we are nobody.
+ * verbs_auth.c: copies the pass for this memory node, with a new counter. Without such a
+ * pass, makes a handshake. 0 with ret_pass->handle 0: no pass is needed, because we have
+ * no key.
  */
 int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
 		   struct far_pass *ret_pass);
 
 /* ---- attachments (verbs_peer.c) ---- */
 
-/* far_peer.priv */
+/* An attachment: far_peer.priv. */
 struct verbs_peer {
 	struct verbs_addr addr;
 	uint64_t id;
@@ -168,7 +180,7 @@ int verbs_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 /* A thread domain, its parent domain, and a completion queue under it. */
 struct verbs_door {
 	struct ibv_td *td;		/* NULL: the doorbell is shared */
-	struct ibv_pd *pd;		/* the parent domain, or the device's */
+	struct ibv_pd *pd;		/* the parent domain; without td: verbs_nic.pd */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 };
@@ -184,19 +196,19 @@ struct verbs_queue {
 	struct verbs_conn *conn;	/* NULL: none */
 	struct ibv_qp *qp;
 	struct far_ring ring;
-	uint8_t *copies;		/* FAR_NIC_MAX_INLINE bytes for each place: of what */
-	struct ibv_mr *copies_mr;	/* is inline to us, and not to the device; or NULL */
-	uint32_t max_inline;		/* the device's */
-	uint32_t number;		/* at the memory node */
-	uint32_t qpn;			/* the last one, for people */
-	uint16_t serial;		/* of its queue pair, in the queue set */
+	uint8_t *copies;		/* copies of inline data longer than max_inline: */
+	struct ibv_mr *copies_mr;	/* FAR_NIC_MAX_INLINE bytes per place; NULL: none */
+	uint32_t max_inline;		/* most inline data that the device takes */
+	uint32_t number;		/* of the queue, for the memory node */
+	uint32_t qpn;			/* of the last queue pair, for messages */
+	uint16_t serial;		/* serial number of the queue pair in the queue set */
 	bool connected;
 };
 
 /*
- * wr_id of a work request: the serial number of its queue pair above, then the queue's
- * index, then its place in the ring. Entries of queue pairs that are gone are told by
- * the serial number.
+ * wr_id of a work request: serial number of the queue pair (16 bits), index of the queue
+ * (16 bits), place in the ring (32 bits). The serial number tells entries of destroyed
+ * queue pairs from those of the present one.
  */
 static inline uint64_t verbs_wr_id(uint16_t serial, uint16_t idx, uint32_t at)
 {
@@ -205,19 +217,20 @@ static inline uint64_t verbs_wr_id(uint16_t serial, uint16_t idx, uint32_t at)
 
 int verbs_queue_init(struct verbs_nic *verbs, struct verbs_queue *queue, unsigned depth);
 void verbs_queue_fini(struct verbs_nic *verbs, struct verbs_queue *queue);
-/* Cancels what is not done; its queue pair is gone behind this. */
+/* Destroys the queue pair and cancels operations that are not done. */
 void verbs_queue_reset(struct verbs_nic *verbs, struct verbs_queue *queue);
-/* Of one that was reset. -EHOSTDOWN, -ESTALE. */
+/* Connects a queue that was reset. -EHOSTDOWN, -ESTALE, ... */
 int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
 			const struct verbs_door *door, unsigned depth,
 			struct verbs_peer *peer, uint16_t serial);
 /*
- * Posts all, by one call. The queue is connected, and has room. wr and sge have room for
- * nr. When the provider refuses, the connection breaks, and the operations fail.
+ * Posts nr operations by one call of the provider. The queue is connected and has room for
+ * them. wr and sge are scratch memory for nr elements. If the provider refuses, the
+ * connection breaks, and all outstanding operations fail.
  */
 void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_wr *from,
 		      unsigned nr, struct ibv_send_wr *wr, struct ibv_sge *sge);
-/* Notes what a completion queue's entry says. */
+/* Records an entry of the completion queue in the ring. */
 void verbs_queue_note(struct verbs_nic *verbs, struct verbs_queue *queue,
 		      const struct ibv_wc *wc);
 

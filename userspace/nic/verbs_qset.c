@@ -2,7 +2,7 @@
 /*
  * Queue sets of verbs: queues, and one completion queue for all of them.
  *
- * Waiting, by `state`, of which wake() is the other side:
+ * States of waiting; verbs_qset_wait() and verbs_qset_wake() change `state`:
  *
  *	QUIET --wake--> RUNG --wait--> QUIET
  *	QUIET --wait--> SLEEPING --wake (writes the eventfd)--> RUNG --sleeper--> QUIET
@@ -29,13 +29,13 @@ struct verbs_qset {
 	struct far_qset qset;
 	struct far_qset_stats stats;
 	unsigned depth, nr_peers;
-	unsigned turn;			/* whose completions are taken first */
-	uint16_t serial;		/* of the queue pair that was made last */
-	bool more;			/* a queue may have completions to be taken */
+	unsigned turn;			/* the peer whose completions poll() takes first */
+	uint16_t serial;		/* of the last queue pair */
+	bool more;			/* a ring may have completions for poll() to take */
 	uint32_t state;			/* SLEEP_*; atomic */
 	int bell;			/* eventfd */
 	struct verbs_door door;
-	struct ibv_send_wr *wr;		/* depth, for one post() */
+	struct ibv_send_wr *wr;		/* depth elements, used during a post() */
 	struct ibv_sge *sge;
 	struct verbs_queue queue[];	/* nr_peers */
 };
@@ -50,9 +50,9 @@ static struct verbs_nic *qset_nic(const struct verbs_qset *mine)
 	return verbs_nic_of(mine->qset.nic);
 }
 
-/* ---- life ---- */
+/* ---- start and end ---- */
 
-/* Whether the device has room for that. */
+/* -EINVAL: invalid; -ENOMEM: the device has no room; -EOPNOTSUPP. */
 static int attr_check(const struct verbs_nic *verbs, const struct far_qset_attr *attr)
 {
 	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
@@ -139,7 +139,7 @@ void verbs_qset_free(struct far_qset *qset)
 
 /* ---- completions ---- */
 
-/* Entries of queue pairs that are gone mean nothing. */
+/* Records an entry. Ignores entries of destroyed queue pairs. */
 static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
 {
 	uint16_t idx = wc->wr_id >> 32, serial = wc->wr_id >> 48;
@@ -154,7 +154,7 @@ static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
 	mine->more = true;
 }
 
-/* Takes all entries there are. */
+/* Takes all entries of the completion queue. */
 static int cq_drain(struct verbs_qset *mine)
 {
 	struct ibv_wc wc[POLL_BATCH];
@@ -206,7 +206,7 @@ int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_pee
 			return err;
 	}
 	verbs_queue_reset(verbs, queue);
-	/* Room for the entries of the new queue pair. */
+	/* Make room for the entries of the new queue pair. */
 	err = cq_drain(mine);
 	mine->more |= far_ring_takeable(&queue->ring);
 	if (err)
@@ -215,7 +215,7 @@ int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_pee
 				   ++mine->serial);
 }
 
-/* Whether no operation moves more than the device can. */
+/* Whether the device can send messages of these lengths. */
 static bool lengths_ok(const struct verbs_nic *verbs, const struct far_wr *wr, unsigned nr)
 {
 	unsigned i;
@@ -264,7 +264,7 @@ static bool qset_rung(struct verbs_qset *mine)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* True: there is something to be done. */
+/* Polls for a while. True: a ring by wake(), a completion or an error is there. */
 static bool qset_spin(struct verbs_qset *mine, uint64_t until)
 {
 	uint64_t end = far_real_now(NULL) + qset_nic(mine)->spin_us * UINT64_C(1000);
@@ -278,7 +278,7 @@ static bool qset_spin(struct verbs_qset *mine, uint64_t until)
 	return false;
 }
 
-/* Takes the completion queue's events; the entries are taken by polling. */
+/* Takes the events of the completion queue; cq_drain() takes the entries. */
 static void events_take(struct verbs_qset *mine)
 {
 	struct ibv_cq *cq;
@@ -324,7 +324,7 @@ int verbs_qset_wait(struct far_qset *qset, uint64_t until)
 		__atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
 		return 0;
 	}
-	/* What has come before the event was asked for makes none. */
+	/* Entries that came before ibv_req_notify_cq() make no event: look again. */
 	if (!ibv_req_notify_cq(mine->door.cq, 0) && !cq_drain(mine) && !mine->more)
 		woken = qset_sleep(mine, until);
 	state = __atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
@@ -340,7 +340,7 @@ void verbs_qset_wake(struct far_qset *qset)
 		eventfd_write(mine->bell, 1);
 }
 
-/* ---- for people ---- */
+/* ---- statistics and messages ---- */
 
 void verbs_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
 {

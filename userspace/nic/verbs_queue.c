@@ -37,7 +37,7 @@ void verbs_queue_reset(struct verbs_nic *verbs, struct verbs_queue *queue)
 	queue->connected = false;
 }
 
-/* For a device that takes less inline than FAR_WR_INLINE allows. */
+/* Memory for inline data of a device that takes less than FAR_NIC_MAX_INLINE. */
 static int copies_make(struct verbs_nic *verbs, struct verbs_queue *queue)
 {
 	size_t len = ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
@@ -163,7 +163,7 @@ void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_
 	queue->ring.posted += nr;
 	if (!ibv_post_send(queue->qp, wr, &bad))
 		return;
-	/* Some may be on their way: nobody knows what becomes of any of them. */
+	/* Some may be on their way: it is not known which ones will be executed. */
 	queue->connected = false;
 	far_ring_fail(&queue->ring, queue->ring.done, -EIO, IBV_WC_GENERAL_ERR);
 }
@@ -184,7 +184,7 @@ static int status_of(struct verbs_nic *verbs, const struct verbs_queue *queue,
 	case IBV_WC_RETRY_EXC_ERR:
 		return -ETIMEDOUT;
 	case IBV_WC_WR_FLUSH_ERR:
-		/* Nothing of ours was wrong: the memory node has ended it. */
+		/* A flush without an earlier error: the memory node has ended the connection. */
 		return verbs_conn_state(verbs, queue->conn) == VERBS_CONN_OVER ?
 		       -EHOSTDOWN : -EIO;
 	default:

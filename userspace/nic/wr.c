@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Lists of operations: what can be, and what they count for. */
+/* Lists of operations: checks and statistics. */
 #include "wr.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice)
 	uint64_t word = dice * UINT64_C(0x9e3779b97f4a7c15) | 1;
 	uint32_t at, len;
 
-	/* The local memory itself may be what was wrong. */
+	/* The local memory itself may be invalid. */
 	if (!status || status == -EFAULT || status == -EINVAL)
 		return;
 	if (wr->op == FAR_NIC_CAS && word >> 63)

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What every back end asks of a list of operations before it takes them. */
+/* Functions for lists of operations that all back ends share. */
 #ifndef FAR_NIC_WR_H
 #define FAR_NIC_WR_H
 
 #include "nic.h"
 
 /*
- * Whether all nr operations can be, whatever peer and registrations are: 0, -EINVAL,
- * or -EOPNOTSUPP for one that needs a capability that caps has not.
+ * Checks nr operations, as far as neither peer nor registrations matter: 0; -EINVAL: an
+ * invalid operation; -EOPNOTSUPP: an operation needs a capability that is not in caps.
  */
 int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps);
 
 /*
- * What a NIC leaves of an operation whose answer is lost (status of its completion): its
- * local memory is undefined. Back ends that make faults call it before they hand such a
- * completion out, so that nobody lives by what was there before: a READ leaves words that
- * nobody has written; an atomic the value that says that it has succeeded, or another one.
+ * Overwrites the local memory of an operation that has failed with status, since its
+ * contents are undefined then. Back ends that inject faults call this before they return
+ * such a completion, so that callers cannot rely on the former contents. A READ leaves
+ * words that nobody has written; an atomic leaves a value that looks like success, or
+ * another one, by dice. No effect if status is 0, -EFAULT or -EINVAL.
  */
 void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice);
 
-/* Counts a list that was posted. */
+/* Adds a posted list of nr operations to the counters. */
 void far_wr_count(struct far_qset_stats *stats, const struct far_wr *wr, unsigned nr);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The functions of a wrapper that changes nothing. */
+/* Functions of a wrapper that pass calls on unchanged. */
 #include "wrap.h"
 
 static int wrap_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
@@ -172,7 +172,10 @@ static const struct far_nic_host_ops wrap_host_ops = {
 	.list = host_list,
 };
 
-/* Without those that a wrapper must have of its own: open, close, queue sets. */
+/*
+ * Each wrapper adds its own close() and functions of queue sets that are not here. Wrappers
+ * have neither open(), look() nor erase().
+ */
 static const struct far_nic_ops wrap_ops = {
 	.mr_reg = wrap_mr_reg,
 	.mr_dereg = wrap_mr_dereg,

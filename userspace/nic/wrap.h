@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What wrappers share: a back end that holds another one and hands every call on.
- * A wrapper sets up the table with far_wrap_init(), then replaces what it changes.
- * Capabilities and the memory node's side are those of the inner back end.
+ * Base of wrappers: a back end that contains another one and passes calls on to it.
+ * A wrapper sets up its table with far_wrap_init(), then replaces functions in it.
+ * Capabilities and far_nic_host_ops are those of the inner back end.
  */
 #ifndef FAR_NIC_WRAP_H
 #define FAR_NIC_WRAP_H
@@ -16,7 +16,7 @@ struct far_wrap {
 	struct far_nic_ops ops;			/* nic.ops points here */
 };
 
-/* The first member of its queue sets. */
+/* The first member of the structs of a wrapper's queue sets. */
 struct far_wrap_qset {
 	struct far_qset qset;
 	struct far_qset *inner;
