@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Attachments: which compute node may reach a space, and as which client. The fence
- * of sim knows whose compute node is dead, and ends what it has on its way.
+ * Attachments of compute nodes to spaces, their claims of client numbers, and the fence.
+ * The fence of sim knows which compute nodes are dead, and cancels their requests that
+ * are still under way.
  */
 #include "cluster.h"
 
@@ -92,7 +93,7 @@ static struct sim_claim **claim_find(struct sim_attach *attach, unsigned client)
 	return at;
 }
 
-/* Whoever claims the client's number in the space, and lives. */
+/* The attachment of a live compute node that has claimed this client number, or NULL. */
 static struct sim_attach *claim_holder(const struct sim_attach *attach, unsigned client)
 {
 	struct sim_attach *other;
@@ -134,7 +135,7 @@ void sim_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	free(claim);
 }
 
-/* Nothing that a dead compute node has on its way to the space executes any more. */
+/* Flushes the queue pairs of all dead compute nodes to the space. */
 static void dead_cut(const struct sim_attach *attach)
 {
 	struct far_sim *sim = attach->cn->sim;

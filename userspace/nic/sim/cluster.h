@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the files of sim share: compute nodes, memory nodes, threads, queue pairs and
- * requests. Everything here is used by one thread of the system only.
+ * Shared by the files of sim: compute nodes, memory nodes, threads, queue pairs and
+ * requests. Only one thread of the system uses a cluster, so there are no locks.
  *
- * A request goes through these places, each of which is an event:
+ * A request goes through these steps; each step but the first and last is an event:
  *
  *	post -> req_ring:   its doorbell reaches the initiator's NIC (nic.c)
  *	     -> req_arrive: it reaches the memory node (node.c), which executes it at
@@ -32,12 +32,12 @@ struct sim_thread;
 struct sim_qset;
 struct sim_qp;
 
-/* A queue of requests that do one thing after the other: when it is free, in ps. */
+/* A server that handles one request after the other; free_ps: when it is free next. */
 struct sim_server {
 	uint64_t free_ps;
 };
 
-/* Takes ps of the server from now on; returns when that is over, in ps. */
+/* Occupies the server for ps, from now or when it is free; returns the end, in ps. */
 static inline uint64_t sim_serve(struct sim_server *server, uint64_t now_ps, uint64_t ps)
 {
 	if (server->free_ps < now_ps)
@@ -59,18 +59,18 @@ static inline uint64_t sim_ns(uint64_t ps)
 /* A spin lock of the driver, with barging: lock.c. */
 struct sim_lock {
 	struct far_sim *sim;
-	struct sim_event event;		/* its release, then its hand-over */
-	struct sim_thread *holder;	/* who holds it, or has just released it */
-	struct sim_thread *last;	/* whose core has the line */
-	struct sim_thread *first, **end;	/* who spins */
-	unsigned nr;			/* how many spin */
+	struct sim_event event;		/* the release, then the end of the hand-over */
+	struct sim_thread *holder;	/* the thread that holds it, or has just released it */
+	struct sim_thread *last;	/* the thread whose core has the cache line */
+	struct sim_thread *first, **end;	/* threads that spin */
+	unsigned nr;			/* number of threads that spin */
 	enum { SIM_FREE, SIM_HELD, SIM_PASSING } state;
 };
 
 struct sim_doorbell {
 	struct sim_lock lock;
-	int shared;		/* by several queue pairs: it has a lock */
-	unsigned context;	/* 0: the process's; else a thread's own */
+	int shared;		/* several queue pairs may use it: it has a lock */
+	unsigned context;	/* 0: the process's device context; else a thread's own */
 };
 
 struct sim_req {
@@ -80,15 +80,15 @@ struct sim_req {
 	struct sim_req *wait_next;	/* in the memory node's queue of the queue pair */
 	struct sim_qp *qp;
 	struct sim_qset *owner;
-	int status;			/* of its completion */
-	unsigned era;			/* of the queue pair */
-	unsigned covers;		/* queue places that its completion frees */
-	unsigned nr_batch;		/* of the first of a list: its length */
-	uint64_t served_ps;		/* when the memory node is through with it */
-	uint8_t rung, sent, executed, done;	/* how far it is */
-	uint8_t local_bad;		/* its local memory is not registered */
-	uint8_t pieces, piece;		/* of a torn one: how many, and which is next */
-	uint8_t *copy;			/* of a WRITE's data; NULL: wr.local */
+	int status;			/* of the completion */
+	unsigned era;			/* qp->era when the request was posted */
+	unsigned covers;		/* queue places that the completion frees */
+	unsigned nr_batch;		/* length of the list, in its first request */
+	uint64_t served_ps;		/* when the memory node has served the request */
+	uint8_t rung, sent, executed, done;	/* steps that are over */
+	uint8_t local_bad;		/* the local memory is not registered */
+	uint8_t pieces, piece;		/* if torn: number of pieces, and the next piece */
+	uint8_t *copy;			/* data of a WRITE; NULL: they are at wr.local */
 	uint8_t data[FAR_NIC_MAX_INLINE];
 };
 
@@ -101,36 +101,36 @@ struct sim_qp {
 	struct sim_attach *attach;
 	struct sim_share *share;
 	struct sim_doorbell *doorbell;
-	struct sim_lock lock;		/* of its send queue */
+	struct sim_lock lock;		/* of the send queue */
 	enum sim_qp_state state;
-	unsigned id;			/* number in its compute node */
-	uint16_t idx;			/* peer's index */
-	unsigned era;			/* how often it was started */
-	unsigned used;			/* places of the send queue */
-	unsigned retired;		/* unsignaled ones done since the last completion */
-	/* outstanding, in the order of posting; send: the next one to go out */
+	unsigned id;			/* number in the compute node */
+	uint16_t idx;			/* index of the peer */
+	unsigned era;			/* how often the queue pair was started */
+	unsigned used;			/* places of the send queue in use */
+	unsigned retired;		/* unsignaled requests done since the last completion */
+	/* outstanding requests in the order of posting; send: the next one to send */
 	struct sim_req *first, **end, *send;
-	unsigned rung;			/* how many the NIC knows of and has not sent */
-	unsigned rd_out;		/* READs and atomics on their way */
-	uint64_t last_arrival;		/* at the memory node: order is kept */
-	/* at the memory node: those that wait for the first of them to execute */
+	unsigned rung;			/* requests that the NIC knows and has not sent */
+	unsigned rd_out;		/* READs and atomics that were sent and not answered */
+	uint64_t last_arrival;		/* of a request at the memory node, to keep order */
+	/* requests at the memory node that wait until the first one has executed */
 	struct sim_req *wait_first, **wait_end;
-	int refused;			/* one failed there: no later one executes */
-	struct sim_qp *next;		/* of its compute node */
+	int refused;			/* a request failed there: no later one executes */
+	struct sim_qp *next;		/* in the compute node */
 };
 
-/* Queue pairs and a completion queue: of one queue set, or of a group. */
+/* Queue pairs and a completion queue of one queue set, or of a group of queue sets. */
 struct sim_share {
 	struct sim_cn *cn;
 	unsigned group;
 	unsigned nr_members, nr_peers;
-	int shared;			/* it has had two members: they take locks */
-	unsigned depth;			/* of all members */
-	struct sim_doorbell *own;	/* NULL: the provider's choice */
-	struct sim_qp **qp;		/* nr_peers, NULL before connect() */
+	int shared;			/* it has had two members: threads take locks */
+	unsigned depth;			/* sum over all members */
+	struct sim_doorbell *own;	/* NULL: the provider chooses for each queue pair */
+	struct sim_qp **qp;		/* nr_peers; NULL before connect() */
 	struct sim_lock cq_lock;
-	struct sim_req *raw, **raw_end;	/* CQEs that nobody has polled, if shared */
-	struct sim_share *next;		/* of its compute node */
+	struct sim_req *raw, **raw_end;	/* if shared: CQEs that no thread has polled */
+	struct sim_share *next;		/* in the compute node */
 };
 
 struct sim_qset {
@@ -138,36 +138,36 @@ struct sim_qset {
 	struct sim_cn *cn;
 	struct sim_share *share;
 	unsigned depth;
-	struct sim_req *ready, **ready_end;	/* CQEs that poll() hands out */
+	struct sim_req *ready, **ready_end;	/* CQEs for poll() to return */
 	unsigned nr_ready;
-	unsigned nr_raw;		/* of its CQEs in share->raw */
+	unsigned nr_raw;		/* CQEs of this queue set in share->raw */
 	struct sim_thread *waiter;
 	int woken;
 	struct far_qset_stats stats;
-	struct sim_qset *next;		/* of its compute node */
+	struct sim_qset *next;		/* in the compute node */
 };
 
 enum sim_thread_state {
 	SIM_RUN,
-	SIM_SLEEP,	/* until its event */
-	SIM_WAIT,	/* until its event, or sim_thread_wake() */
+	SIM_SLEEP,	/* sleeps until its event */
+	SIM_WAIT,	/* sleeps until its event or sim_thread_wake() */
 	SIM_ENDED,
 };
 
 struct sim_thread {
 	struct far_context *context;
-	struct far_context outside;	/* of the caller that is no fiber */
+	struct far_context outside;	/* context of the caller, which is no fiber */
 	struct far_fiber *fiber;
 	struct far_sim *sim;
-	struct sim_cn *cn;		/* NULL: outside */
+	struct sim_cn *cn;		/* NULL: the caller outside */
 	struct sim_event event;
 	enum sim_thread_state state;
-	uint64_t lag;			/* ns that it is ahead of the cluster's clock */
+	uint64_t lag;			/* ns by which it is ahead of the cluster's clock */
 	void (*run)(void *arg);
 	void *arg;
 	struct sim_thread *joiner;
-	struct sim_thread *spin_next;	/* behind it at a lock */
-	struct sim_thread *next;	/* of all of the cluster */
+	struct sim_thread *spin_next;	/* next thread that spins for the same lock */
+	struct sim_thread *next;	/* in the cluster */
 };
 
 /* A space at a memory node: [off, off + size) of its memory. */
@@ -176,11 +176,11 @@ struct sim_space {
 	uint64_t off, size;
 	unsigned node;
 	int published, removed;
-	unsigned refs;			/* maps and attachments */
-	struct sim_space *next;		/* by off */
+	unsigned refs;			/* number of maps and attachments */
+	struct sim_space *next;		/* in the order of off */
 };
 
-/* What attach() made: far_peer.priv. Its queue pairs hold it, too. */
+/* An attachment: far_peer.priv. refs counts far_peer and the connected queue pairs. */
 struct sim_attach {
 	unsigned refs;
 	struct sim_cn *cn;
@@ -191,13 +191,13 @@ struct sim_attach {
 	struct sim_attach *next;
 };
 
-/* Client number `client` of a space is whoever holds this attachment. */
+/* The attachment has claimed client number `client` of its space. */
 struct sim_claim {
 	unsigned client;
 	struct sim_claim *next;
 };
 
-/* When an address is free for the next atomic. */
+/* until_ps: when the address is free for the next atomic. */
 struct sim_busy {
 	uint64_t off, until_ps;
 };
@@ -230,31 +230,31 @@ struct sim_cn {
 	unsigned nr_threads;		/* T */
 	double slow, spend_slow;	/* 1 + T / slow_threads and the like */
 	uint64_t half_rtt_ps;
-	struct sim_server tx, rx;	/* of its NIC: requests, answers */
+	struct sim_server tx, rx;	/* the NIC's servers of requests and of answers */
 	struct sim_server miss;		/* the engine that fetches WQEs and translations */
 	unsigned outstanding;		/* WQEs between doorbell and CQE */
 	unsigned nr_qps, nr_contexts;
-	struct sim_qp *qps;		/* those that are gone too */
+	struct sim_qp *qps;		/* also those of freed queue sets */
 	struct sim_share *shares;
 	struct sim_qset *qsets;
-	struct sim_doorbell *doorbells;	/* of the process's context */
+	struct sim_doorbell *doorbells;	/* of the process's device context */
 	struct sim_mr *mrs;
 	unsigned nr_mrs;
 	struct far_sim_cn_stats stats;
 };
 
-/* The adversary's choices, drawn from the seed: fault.c. */
+/* The adversary's probabilities, drawn from the seed: fault.c. */
 struct sim_odds {
 	double tear, pass, delay, brk;	/* probabilities per request */
-	uint64_t tear_ns, delay_ns;	/* at most */
+	uint64_t tear_ns, delay_ns;	/* upper bounds of delays */
 };
 
 struct far_sim {
 	struct sim_wheel wheel;
 	struct sim_profile profile;
 	struct far_sim_attr attr;
-	struct far_rng rng;		/* of the model */
-	struct far_rng fate;		/* of the adversary */
+	struct far_rng rng;		/* for the model */
+	struct far_rng fate;		/* for the adversary */
 	struct sim_odds odds;
 	struct sim_cn *cns;
 	struct sim_mn *mns;
@@ -262,16 +262,16 @@ struct far_sim {
 	struct far_stacks stacks;
 	struct sim_thread outside;
 	struct sim_thread *current;
-	struct sim_thread *runnable;	/* what a wake-up chose */
+	struct sim_thread *runnable;	/* the thread that an event has woken */
 	struct sim_thread *threads;
-	unsigned nr_graves;		/* threads that ended, with a stack yet */
+	unsigned nr_graves;		/* threads that have ended and still have a stack */
 	unsigned nr_live;		/* fibers that have not ended */
 	int running;			/* the caller is in far_sim_run() */
-	int stuck;			/* nothing could happen any more */
-	int owned;			/* by a struct far_nic of open() */
+	int stuck;			/* no event was left, although threads wait */
+	int owned;			/* open() has made the cluster: close() frees it */
 	struct sim_req *free_reqs;
 	struct sim_slab *slabs;
-	uint64_t trace;			/* hash of all that happened */
+	uint64_t trace;			/* hash of all that has happened */
 };
 
 static inline struct sim_req *sim_req_of(struct sim_event *event)
@@ -299,7 +299,7 @@ static inline struct sim_qset *sim_qset_of(struct far_qset *qset)
 	return (struct sim_qset *)qset;
 }
 
-/* The clock of the thread that runs. */
+/* The clock of the current thread, in ns. */
 static inline uint64_t sim_local_now(const struct far_sim *sim)
 {
 	return sim->wheel.now + sim->current->lag;
@@ -320,30 +320,30 @@ void sim_outside_init(struct far_sim *sim);
 int sim_thread_start(struct far_nic *nic, void (*run)(void *arg), void *arg,
 		     struct far_nic_thread **ret_thread);
 void sim_thread_join(struct far_nic *nic, struct far_nic_thread *thread);
-/* Lets the current thread sleep until its event, or sim_thread_wake() in SIM_WAIT. */
+/* The current thread sleeps until its event; in SIM_WAIT also until sim_thread_wake(). */
 void sim_block(struct far_sim *sim, enum sim_thread_state state);
-/* Lets the cluster's clock come up to the current thread's. */
+/* The current thread sleeps until the cluster's clock has reached the thread's clock. */
 void sim_settle(struct far_sim *sim);
-/* Wakes a thread in SIM_WAIT at time at, if it would sleep longer. */
+/* Wakes a thread in SIM_WAIT at time `at`, unless it wakes earlier anyway. */
 void sim_thread_wake(struct sim_thread *thread, uint64_t at);
-/* Puts an end to a thread that is not the current one. */
+/* Ends a thread that is not the current one. */
 void sim_thread_kill(struct sim_thread *thread);
-/* Puts an end to the current one, a fiber; does not return. */
+/* Ends the current thread, which is a fiber; does not return. */
 void sim_thread_exit(struct far_sim *sim);
 void sim_threads_free(struct far_sim *sim);
-/* The costs of cn's threads, when their number has changed. */
+/* Recomputes the costs of cn's threads; called when their number has changed. */
 void sim_cn_pace(struct sim_cn *cn);
 
 /* lock.c */
 void sim_lock_init(struct sim_lock *lock, struct far_sim *sim);
 /*
- * The current thread, which has no lag, takes the lock, and spins until it has it.
- * *ret_moved: whether another thread had it before.
+ * The current thread takes the lock, and spins until it gets the lock. The thread must
+ * have no lag (sim_settle()). *ret_moved: whether another thread had the lock before.
  */
 void sim_lock_take(struct sim_lock *lock, int *ret_moved);
-/* It is released at time at, of the current thread's clock. */
+/* Releases the lock at time `at`, in ns. */
 void sim_lock_drop(struct sim_lock *lock, uint64_t at);
-/* Forgets who spins, holds or held it and is dead. */
+/* Forgets a thread that has ended, as holder and among the threads that spin. */
 void sim_lock_purge(struct sim_lock *lock, const struct sim_thread *thread);
 
 /* qset.c */
@@ -362,35 +362,38 @@ void sim_mr_dereg(struct far_nic *nic, uint32_t lkey);
 int sim_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int sim_wait(struct far_qset *qset, uint64_t until);
 void sim_wake(struct far_qset *qset);
-/* Puts a completion, with its status, where poll() will find it. */
+/* Puts the completion of the request, with its status, where poll() will find it. */
 void sim_complete(struct sim_req *req);
-/* It was polled: its queue places are free, and so is it. */
+/* Frees a request whose completion was taken, and the queue places that it covers. */
 void sim_cqe_done(struct sim_req *req);
 
-/* req.c: requests, from slabs; what is outstanding at a queue pair that ends */
+/* req.c: requests, allocated from slabs; outstanding requests of queue pairs that end */
 struct sim_req *sim_req_new(struct far_sim *sim);
 void sim_req_free(struct far_sim *sim, struct sim_req *req);
 void sim_reqs_free(struct far_sim *sim);
-/* Ends what is outstanding: each of it completes as -ECANCELED, or is forgotten. */
+/* Ends all outstanding requests: with -ECANCELED, or, unless complete, without completion. */
 void sim_qp_flush(struct sim_qp *qp, int complete);
-/* Cuts what is outstanding off from the memory of its dead compute node. */
+/*
+ * Detaches outstanding requests from the memory of their dead compute node: they may
+ * still execute, without completion. The adversary may drop some.
+ */
 void sim_qp_orphan(struct sim_qp *qp);
 
 /* nic.c */
 void sim_req_ring(struct sim_event *event);
-/* An answer gets to the initiator's NIC at time at. */
+/* Lets the answer reach the initiator's NIC at time `at`. */
 void sim_req_reply(struct sim_req *req, uint64_t at);
 
 /* node.c */
 void sim_req_arrive(struct sim_event *event);
-/* 0, or what is wrong with the request as the memory node sees it. */
+/* Checks rights and bounds at the memory node: 0, -EACCES or -EFAULT. */
 int sim_req_check(const struct sim_req *req);
 
 /* exec.c */
-/* Executes it now; of a torn one the next piece. Returns whether that was all. */
+/* Executes the request, or its next piece if it is torn. Returns whether that was all. */
 int sim_req_execute(struct sim_req *req);
 
-/* host.c: spaces */
+/* host.c: spaces; attach.c: attachments, claims, fences */
 extern const struct far_nic_host_ops sim_host_ops;
 int sim_attach(struct far_nic *nic, const char *node, const char *space,
 	       unsigned rights, struct far_peer *ret_peer);
@@ -404,16 +407,16 @@ void sim_attaches_free(struct far_sim *sim);
 
 /* fault.c */
 void sim_odds_draw(struct far_sim *sim);
-/* Counts nr operations of cn; how many of them are posted before it dies. */
+/* Counts nr operations of cn. Returns how many of them it posts before it dies. */
 unsigned sim_cn_count(struct sim_cn *cn, unsigned nr);
 void sim_cn_die(struct sim_cn *cn);
-/* A chance of the adversary, if it may do that. */
+/* Whether the adversary injects fault `what` (FAR_SIM_*) now; never if it is not enabled. */
 static inline int sim_chance(struct far_sim *sim, unsigned what, double probability)
 {
 	return sim->attr.adversary & what && far_rng_unit(&sim->fate) < probability;
 }
 
-/* sim.c: the cluster that the calling thread of the system has made last, or NULL */
+/* sim.c: the last cluster that the calling thread of the system has made, or NULL */
 struct far_sim *sim_last(void);
 
 #endif

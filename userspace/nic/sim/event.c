@@ -25,7 +25,7 @@ static unsigned slot_of(uint64_t at, unsigned level)
 	return at >> level * SIM_WHEEL_BITS & (SIM_WHEEL_SLOTS - 1);
 }
 
-/* The lowest level on which at and now lie in the same round. */
+/* The lowest level on which at and now lie in the same turn of the wheel. */
 static unsigned level_of(uint64_t at, uint64_t now)
 {
 	uint64_t differ = at ^ now;
@@ -33,7 +33,7 @@ static unsigned level_of(uint64_t at, uint64_t now)
 	return differ ? (63 - __builtin_clzll(differ)) / SIM_WHEEL_BITS : 0;
 }
 
-/* Puts an event whose time is set where it belongs. */
+/* Puts an event into the slot for its time. */
 static void wheel_place(struct sim_wheel *wheel, struct sim_event *event)
 {
 	unsigned level = level_of(event->at, wheel->now);
@@ -56,7 +56,7 @@ void sim_wheel_add(struct sim_wheel *wheel, struct sim_event *event, uint64_t at
 	wheel->nr++;
 }
 
-/* The slot's bit in the map stays: whoever finds it empty clears it. */
+/* Does not clear the slot's bit in the map: level_find() does when the slot is empty. */
 static void event_unlink(struct sim_event *event)
 {
 	event->prev->next = event->next;
@@ -72,7 +72,7 @@ void sim_wheel_remove(struct sim_wheel *wheel, struct sim_event *event)
 	wheel->nr--;
 }
 
-/* The first slot from `from` on that has events, or -1. */
+/* Finds the first slot from `from` on that has events. -1: there is none. */
 static int level_find(struct sim_wheel *wheel, unsigned level, unsigned from)
 {
 	uint64_t *map = wheel->map[level];
@@ -98,7 +98,7 @@ static int level_find(struct sim_wheel *wheel, unsigned level, unsigned from)
 	}
 }
 
-/* Moves the events of a slot of level to the levels below, in their order. */
+/* Moves the events of a slot to the levels below, and keeps their order. */
 static void level_spread(struct sim_wheel *wheel, unsigned level, unsigned i)
 {
 	struct sim_event *head = &wheel->slot[level][i];
@@ -114,7 +114,7 @@ static void level_spread(struct sim_wheel *wheel, unsigned level, unsigned i)
 	}
 }
 
-/* Brings the next events to level 0, and now to the beginning of their round. */
+/* Moves the next events to lower levels, and now to the beginning of their slot. */
 static void wheel_turn(struct sim_wheel *wheel)
 {
 	unsigned level;

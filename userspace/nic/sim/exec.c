@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a request does to memory. A torn one is executed in pieces: each aligned word
- * of 8 bytes belongs to one of them by its hash, so that words land, or are read, in
- * no order.
+ * Executes requests on memory. A torn request is executed in pieces: a hash assigns each
+ * aligned word of 8 bytes to a piece, so that words are written or read in random order.
  */
 #include "cluster.h"
 
@@ -28,7 +27,10 @@ static void bytes_move(const struct sim_req *req, uint8_t *remote, uint32_t off,
 		memcpy(remote + off, (req->copy ? req->copy : local) + off, len);
 }
 
-/* The words whose turn it is: by where they are in the node, not by where that is mapped. */
+/*
+ * Moves the words of the current piece. The hash uses offsets in the node's memory, not
+ * addresses, which differ from run to run.
+ */
 static void move_piece(const struct sim_req *req, uint8_t *remote)
 {
 	uint64_t at = remote - req->qp->mn->base;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Faults: the adversary's odds, and nodes that die. */
+/* Faults: the adversary's probabilities, and nodes that die. */
 #include "cluster.h"
 
 #include <stdio.h>

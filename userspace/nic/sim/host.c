@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Spaces at memory nodes, and who may reach them. A memory node's name is its number;
- * "" is number 0. The memory of a space that was removed is used again once nobody
- * has it mapped or attached.
+ * Spaces at memory nodes. A memory node's name is its number; "" is number 0. The memory
+ * of a removed space is used again when no map and no attachment refers to it.
  */
 #include "cluster.h"
 
@@ -47,7 +46,7 @@ static void space_free(struct sim_mn *mn, struct sim_space *space)
 	for (at = &mn->spaces; *at != space; at = &(*at)->next)
 		;
 	*at = space->next;
-	/* All zero for the next one. */
+	/* The next space at this place must find zeros. */
 	madvise(mn->base + space->off, space->size, MADV_DONTNEED);
 	free(space);
 }
@@ -58,7 +57,10 @@ static void space_put(struct far_sim *sim, struct sim_space *space)
 		space_free(space_node(sim, space), space);
 }
 
-/* The place in the list before which a hole of size bytes lies, and its offset. */
+/*
+ * Finds a hole of size bytes. Returns the place in the list for a space there, and the
+ * hole's offset. NULL: there is none.
+ */
 static struct sim_space **hole_find(struct sim_mn *mn, uint64_t size, uint64_t *ret_off)
 {
 	struct sim_space **at;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Spin locks of the driver. n threads that spin make a hand-over slow:
- * spin_base_ns + spin_ns * n ^ spin_power; whoever has released the lock and wants it
- * again while it is being handed over gets it with probability spin_barge, because
- * its core still has the line.
+ * Spin locks of the driver. A hand-over takes spin_base_ns + spin_ns * n ^ spin_power if
+ * n threads spin. A thread that has released the lock and takes it again during the
+ * hand-over gets it with probability spin_barge, because its core still has the cache
+ * line.
  *
  *	FREE -- take --> HELD -- release, nobody spins --> FREE
  *	                 HELD -- release, some spin --> PASSING
- *	PASSING -- after the hand-over: the first one --> HELD
- *	PASSING -- the releaser takes it again --> HELD
+ *	PASSING -- end of the hand-over, to the first thread --> HELD
+ *	PASSING -- the last holder takes it again --> HELD
  */
 #include "cluster.h"
 
@@ -41,7 +41,7 @@ static struct sim_thread *lock_pop(struct sim_lock *lock)
 	return thread;
 }
 
-/* The release, or the end of a hand-over. */
+/* Handles the release, or the end of a hand-over. */
 static void lock_fire(struct sim_event *event)
 {
 	struct sim_lock *lock = (struct sim_lock *)((char *)event -

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The initiator's NIC: it takes requests in the order of their doorbells, each queue
- * pair's in its own order, and completes them when answers come. A request whose WQE
- * has left the cache by then costs the engine that fetches it.
+ * The initiator's NIC: it sends requests in the order of their doorbells, those of a
+ * queue pair in the order of posting, and completes them when answers come. If the WQE of
+ * a request has left the cache by then, an engine spends time to fetch the WQE.
  */
 #include "cluster.h"
 
@@ -13,7 +13,7 @@ static uint64_t now_ps(const struct far_sim *sim)
 	return sim->wheel.now * 1000;
 }
 
-/* What bytes of payload take at least, by host memory and by the link. */
+/* Least time for a payload of so many bytes, by host memory and by the link, in ns. */
 static double bytes_ns(const struct sim_profile *p, uint64_t bytes)
 {
 	double host = p->byte_ns * bytes;
@@ -56,7 +56,7 @@ static void req_send(struct sim_req *req)
 	sim_wheel_add(&sim->wheel, &req->event, at);
 }
 
-/* Whether it must wait for READs and atomics before it. */
+/* Whether the request must wait for earlier READs and atomics. */
 static int req_held(const struct sim_req *req)
 {
 	const struct sim_qp *qp = req->qp;
@@ -85,7 +85,7 @@ void sim_req_ring(struct sim_event *event)
 	struct sim_cn *cn = qp->cn;
 	unsigned i;
 
-	/* A compute node that died may have left the first ones of a batch only. */
+	/* If the compute node has died, there may be fewer requests than nr_batch. */
 	for (req = first, i = 0; req && i < first->nr_batch; i++, req = req->next)
 		req->rung = 1;
 	qp->rung += i;
@@ -95,7 +95,7 @@ void sim_req_ring(struct sim_event *event)
 	qp_pump(qp);
 }
 
-/* The queue pair fails with its first request, which is complete with a status. */
+/* Breaks the queue pair because of req, its first request, which has failed. */
 static void qp_break(struct sim_qp *qp, struct sim_req *req)
 {
 	qp->state = SIM_QP_BROKEN;
@@ -106,7 +106,7 @@ static void qp_break(struct sim_qp *qp, struct sim_req *req)
 	sim_qp_flush(qp, 1);
 }
 
-/* Completes those at the head of the queue pair that are done. */
+/* Completes requests at the head of the queue pair that are done. */
 static void qp_retire(struct sim_qp *qp)
 {
 	struct sim_req *req;
@@ -142,7 +142,7 @@ static void req_done(struct sim_event *event)
 	qp_retire(req->qp);
 }
 
-/* What the engine takes to fetch the answer's WQE: 0, it is still there. */
+/* The engine's time to fetch the WQE of an answer; 0: the WQE is still in the cache. */
 static double wqe_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
@@ -155,7 +155,7 @@ static double wqe_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 	return 0;
 }
 
-/* The same of translations, which contexts compete for. */
+/* The same for address translations, for which device contexts compete. */
 static double mtt_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
@@ -167,7 +167,7 @@ static double mtt_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 	return 0;
 }
 
-/* When the answer has been dealt with, in ps. */
+/* When the NIC has handled the answer, in ps. */
 static uint64_t answer_ps(struct sim_cn *cn, const struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The memory node's NIC: it takes requests in the order in which they arrive, and
- * executes those of a queue pair one after the other. Atomics of one address keep a
- * distance; whoever has to wait for that holds up its queue pair.
+ * The memory node's NIC: it serves requests in the order of their arrival, and executes
+ * those of a queue pair one after the other. Two atomics on one address execute at least
+ * atomic_same_ns apart; an atomic that has to wait delays its queue pair.
  */
 #include "cluster.h"
 
@@ -13,7 +13,7 @@ static uint64_t now_ps(const struct far_sim *sim)
 	return sim->wheel.now * 1000;
 }
 
-/* What is known of an address that atomics go to; the longest unused one's place. */
+/* The entry of an address, for atomics. A new address replaces the oldest entry of its set. */
 static struct sim_busy *busy_of(struct sim_mn *mn, uint64_t off)
 {
 	struct sim_busy *set = mn->busy[far_rng_mix(off) % SIM_BUSY_SETS];
@@ -30,7 +30,7 @@ static struct sim_busy *busy_of(struct sim_mn *mn, uint64_t off)
 	return oldest;
 }
 
-/* The time at which an atomic may execute; from then on the address is busy. */
+/* Reserves the address for an atomic. Returns when the atomic may execute, in ns. */
 static uint64_t busy_reserve(struct sim_req *req)
 {
 	const struct sim_qp *qp = req->qp;
@@ -69,7 +69,7 @@ static void req_reply(struct sim_req *req)
 
 static void req_later(struct sim_event *event);
 
-/* How long the adversary holds the request, or its next piece, up: 0 not at all. */
+/* How long the adversary delays the request or its next piece, in ns; may tear it. */
 static uint64_t req_hold(struct sim_req *req)
 {
 	struct far_sim *sim = req->qp->sim;
@@ -82,7 +82,7 @@ static uint64_t req_hold(struct sim_req *req)
 	return 1 + far_rng_below(&sim->fate, sim->odds.tear_ns);
 }
 
-/* Executes the request, or sees to it that this happens later. Whether it is done. */
+/* Executes or refuses the request, or adds an event for later. Returns whether it is done. */
 static int req_try(struct sim_req *req)
 {
 	struct sim_qp *qp = req->qp;
@@ -122,7 +122,7 @@ static void wait_pop(struct sim_qp *qp)
 		qp->wait_end = &qp->wait_first;
 }
 
-/* The first of those that wait executes, and then whoever can. */
+/* Executes the first waiting request, or a piece; then all that need not wait any more. */
 static void req_later(struct sim_event *event)
 {
 	struct sim_req *req = sim_req_of(event);
@@ -139,7 +139,7 @@ static void req_later(struct sim_event *event)
 	while (qp->wait_first && !qp->refused && req_try(qp->wait_first));
 }
 
-/* A WRITE without fence may pass READs and atomics: whether it does. */
+/* Whether a WRITE passes the READs and atomics that wait, as the adversary chooses. */
 static int req_passes(const struct sim_req *req)
 {
 	struct far_sim *sim = req->qp->sim;
@@ -175,7 +175,7 @@ void sim_req_arrive(struct sim_event *event)
 		return;
 	}
 	if (qp->refused)
-		return;		/* it goes with the one that failed */
+		return;		/* the initiator flushes it when the failure arrives */
 	req->served_ps = sim_serve(&mn->in, now_ps(sim),
 				   sim_ps(serve_ns(&sim->profile, req)));
 	if (!qp->wait_first) {

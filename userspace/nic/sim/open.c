@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sim as a back end: its configuration string (see sim.h), and its table. */
+/* sim as a back end: configuration string (see sim.h), and table. */
 #include "cluster.h"
 
 #include <errno.h>
@@ -14,17 +14,17 @@
 #define DEFAULT_SPACE	(UINT64_C(64) << 30)
 #define SET_MAX		1024u
 
-/* What the words of a configuration string say. */
+/* A parsed configuration string. */
 struct open {
 	struct far_sim_attr attr;
 	char profile[FAR_CONF_WORD_MAX + 1];
 	char set[SET_MAX];
-	int cn;			/* -1: a cluster of its own */
+	int cn;			/* a compute node of the last cluster; -1: a new cluster */
 	char *why;
 	size_t why_len;
 };
 
-/* A word NAME=VALUE. off: of the field of struct open that it sets, if it is a number. */
+/* A word NAME=VALUE. off: for numbers, the offset of the field in struct open. */
 struct setting {
 	const char *name;
 	int (*set)(struct open *open, const struct setting *setting, const char *value);
@@ -39,7 +39,7 @@ static int complain(const struct open *open, const char *name, const char *value
 	return -EINVAL;
 }
 
-/* A decimal number, with the suffix of a size. */
+/* Parses a decimal number, which may end with K, M, G or T. */
 static int parse_number(const char *text, uint64_t *ret_number)
 {
 	static const char suffixes[] = "KMGT";
@@ -98,7 +98,7 @@ static int set_u64(struct open *open, const struct setting *setting, const char 
 	return 0;
 }
 
-/* Also of an int: it is never negative. */
+/* The field may be an int, too: the number is at most INT32_MAX. */
 static int set_unsigned(struct open *open, const struct setting *setting,
 			const char *value)
 {
@@ -121,7 +121,7 @@ static const struct setting settings[] = {
 	{ "space", set_u64, offsetof(struct open, attr.max_space) },
 };
 
-/* A word without a value is the profile; one that is no setting, the profile's. */
+/* A word without a value is the profile; a word that is no setting is a parameter of it. */
 static int open_word(struct open *open, const struct far_conf_word *word)
 {
 	size_t i;

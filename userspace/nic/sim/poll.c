@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completions, and waiting for them. Where a group shares its completion queue, one
- * of its threads takes the queue's lock and hands all that is there to whom it
- * belongs, as programs do that share one.
+ * Completions, and waiting for them. If a group shares a completion queue, the thread
+ * that polls takes the queue's lock and gives each member its completions, as programs
+ * with a shared completion queue do.
  */
 #include "cluster.h"
 
@@ -49,7 +49,7 @@ void sim_cqe_done(struct sim_req *req)
 	sim_req_free(req->qp->sim, req);
 }
 
-/* Gives each member of the group its completions; how many there were. */
+/* Gives each member of the group its completions. Returns how many there were. */
 static unsigned share_harvest(struct sim_share *share)
 {
 	struct sim_req *req = share->raw;
@@ -100,7 +100,7 @@ static void poll_spend(struct sim_cn *cn, unsigned nr, double more)
 	cn->sim->current->lag += ns * cn->slow + more + 0.5;
 }
 
-/* The poll of a shared completion queue. */
+/* Polls a shared completion queue. */
 static void share_poll(struct sim_share *share)
 {
 	struct far_sim *sim = share->cn->sim;

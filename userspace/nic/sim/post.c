@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Posting, and what it costs the thread: building WQEs, the queue pair's lock where
- * several threads share it, the doorbell's lock where several queue pairs do, MMIO.
- * Without a lock the thread runs ahead of the cluster's clock.
+ * Posting, and its costs for the thread: building WQEs; the lock of the queue pair, if
+ * threads share it; the lock of the doorbell, if queue pairs share it; MMIO. A thread
+ * that takes no lock runs ahead of the cluster's clock.
  */
 #include "cluster.h"
 
@@ -12,7 +12,7 @@
 
 #include "../wr.h"
 
-#define RUN_AHEAD_NS	2000u	/* how far a thread may be ahead behind a post() */
+#define RUN_AHEAD_NS	2000u	/* how far ahead a thread may be after post() */
 
 int sim_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
 {
@@ -105,7 +105,7 @@ static void reqs_drop(struct far_sim *sim, struct sim_req *req)
 	}
 }
 
-/* Makes the list of requests; all or none. */
+/* Makes a list of nr requests. NULL: no memory for all of them. */
 static struct sim_req *reqs_make(struct sim_qset *qset, struct sim_qp *qp,
 				 const struct far_wr *wr, unsigned nr)
 {
@@ -135,7 +135,7 @@ static uint64_t cost_ns(double ns, double slow)
 	return ns * slow + 0.5;
 }
 
-/* Puts the list behind what is outstanding. */
+/* Appends the list to the outstanding requests. */
 static void qp_append(struct sim_qp *qp, struct sim_req *first)
 {
 	struct sim_req *req;
@@ -150,9 +150,9 @@ static void qp_append(struct sim_qp *qp, struct sim_req *first)
 }
 
 /*
- * Appends the list to the queue pair's, and spends what that and the doorbell cost the
- * current thread; behind it the thread's clock is at the moment when the NIC gets the
- * doorbell. -ENOTCONN: the queue pair broke while the thread waited for its lock.
+ * Appends the list to the queue pair, and adds the costs of posting and doorbell to the
+ * current thread's lag. On return the thread's clock shows when the NIC gets the doorbell.
+ * -ENOTCONN: the queue pair has broken while the thread waited for its lock.
  */
 static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 {
@@ -184,7 +184,7 @@ static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 		sim_lock_drop(&doorbell->lock, sim_local_now(sim));
 	if (qp->share->shared)
 		sim_lock_drop(&qp->lock, sim_local_now(sim));
-	/* Not if it was cancelled meanwhile. */
+	/* The list may have been cancelled meanwhile. */
 	if (!first->done)
 		sim_wheel_add(&sim->wheel, &first->event, sim_local_now(sim));
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Reading of profiles. */
+/* Reads profiles. */
 #include "profile.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static double *param_at(const struct sim_profile *profile, size_t i)
 	return (double *)((char *)profile + params[i].off);
 }
 
-/* NR_PARAMS: there is none. */
+/* The index of a parameter; NR_PARAMS: no parameter has this name. */
 static size_t param_find(const char *name)
 {
 	size_t i;
@@ -136,7 +136,7 @@ static int load_line(void *arg, const char *section, const char *name, const cha
 	return !load->err;
 }
 
-/* What a file leaves out is not a number until then. */
+/* Checks that the file has set all parameters: the others are still NAN. */
 static int load_check(const struct load *load)
 {
 	size_t i;
@@ -150,7 +150,7 @@ static int load_check(const struct load *load)
 	return 0;
 }
 
-/* The result of inih: 0, -1 for a file that cannot be opened, or the line's number. */
+/* Returns what inih does: 0, -1 (no such file or profile), or the number of a bad line. */
 static int load_parse(const char *spec, struct load *load)
 {
 	const char *const *text;
@@ -194,7 +194,7 @@ const char *far_sim_profile_name(size_t i)
 	return *text;
 }
 
-/* Of a profile that is not there. */
+/* Complains about a profile that does not exist. */
 static int load_missing(const char *spec, char *why, size_t why_len)
 {
 	char names[128] = "";

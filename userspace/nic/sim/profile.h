@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Profiles: the costs that the model charges, from a file of userspace/profiles,
- * where each one's source is written. Times are in ns.
+ * Profiles: the costs in the model, from a file of userspace/profiles, which names the
+ * source of each cost. Times are in ns.
  */
 #ifndef FAR_NIC_SIM_PROFILE_H
 #define FAR_NIC_SIM_PROFILE_H
@@ -9,15 +9,15 @@
 #include <stddef.h>
 
 /*
- * T is the number of threads of a compute node, n of those that spin for a lock. All
- * have the same type, so that a table finds them by name.
+ * T is the number of threads of a compute node, n the number of threads that spin for a
+ * lock. All members are doubles, so that a table finds them by name.
  */
 struct sim_profile {
-	/* processor: times (1 + T / slow_threads), declared ones by spend_slow_threads */
+	/* processor: multiplied by 1 + T / slow_threads; spend() by 1 + T / spend_slow_threads */
 	double build_ns;		/* one WQE */
 	double mmio_ns;			/* one doorbell */
-	double poll_ns;			/* one poll that finds something */
-	double poll_empty_ns;		/* one that finds nothing */
+	double poll_ns;			/* one poll that finds CQEs */
+	double poll_empty_ns;		/* one poll that finds none */
 	double cqe_ns;			/* one CQE */
 	double slow_threads;
 	double spend_slow_threads;
@@ -25,56 +25,60 @@ struct sim_profile {
 	double spin_base_ns;
 	double spin_ns;
 	double spin_power;
-	double spin_barge;		/* probability that the releaser gets it again */
-	double line_ns;			/* moving the lock's line to another core */
-	double qp_change_ns;		/* a queue pair's state, to another core */
-	double cq_change_ns;		/* a completion queue's */
+	double spin_barge;		/* probability that the last holder gets it again */
+	double line_ns;			/* moving the lock's cache line to another core */
+	double qp_change_ns;		/* moving a queue pair's state to another core */
+	double cq_change_ns;		/* moving a completion queue's state */
 	/* doorbells of a context */
-	double low_latency;		/* those with one queue pair each */
-	double shared;			/* those handed out in turn, with a lock each */
+	double low_latency;		/* number of doorbells with one queue pair each */
+	double shared;			/* number of doorbells assigned in turn, with a lock */
 	/* the initiator's NIC */
 	double read_op_ns;		/* one READ or atomic */
 	double write_op_ns;
 	double rd_atomic;		/* READs and atomics outstanding per queue pair */
 	double rtt_ns;			/* doorbell to CQE, with empty queues */
-	double rtt_thread_ns;		/* and that per thread */
-	/* its cache of WQEs: a miss has the probability 1 - slots / outstanding */
+	double rtt_thread_ns;		/* added to rtt_ns for each thread */
+	/* the NIC's cache of WQEs: a miss has the probability 1 - slots / outstanding */
 	double wqe_slots;
-	double wqe_miss_op_ns;		/* of the engine that fetches */
-	double wqe_miss_ns;		/* what a miss delays its completion */
-	double write_cliff;		/* outstanding from which all WRITEs miss */
-	double write_cliff_op_ns;	/* the engine's time for those */
+	double wqe_miss_op_ns;		/* the fetching engine's time for a miss */
+	double wqe_miss_ns;		/* delay of the completion by a miss */
+	double write_cliff;		/* outstanding WQEs from which on all WRITEs miss */
+	double write_cliff_op_ns;	/* the engine's time for such a WRITE */
 	double dram_bytes;		/* traffic with host memory per request */
-	double dram_miss_bytes;		/* and per miss */
-	/* its translations, when each thread has a context of its own */
+	double dram_miss_bytes;		/* further traffic per miss */
+	/* the NIC's translations, if each thread has a device context of its own */
 	double mtt_contexts;		/* contexts whose translations fit */
-	double mtt_miss_op_ns;		/* of the engine that fetches */
+	double mtt_miss_op_ns;		/* the fetching engine's time for a miss */
 	/* the memory node: max(node_op_ns, node_base_ns + byte_ns * payload) */
 	double node_op_ns;
 	double node_base_ns;
-	double byte_ns;			/* also the initiator's */
-	double atomic_same_ns;		/* between atomics of one address */
+	double byte_ns;			/* also for the initiator */
+	double atomic_same_ns;		/* between two atomics on one address */
 	/* links */
 	double link_byte_ns;
 	double link_head_bytes;		/* per message */
-	/* what a dead memory node costs who talks to it */
+	/* until a request to a dead memory node fails */
 	double dead_ns;
 };
 
-/* spec: a name of userspace/profiles, or a path with a '/'; ,NAME=VALUE,... behind it. */
+/*
+ * Loads a profile. spec: a name of userspace/profiles, or a path with a '/', optionally
+ * followed by ,NAME=VALUE,... -ENOENT: no such profile; -EINVAL: a bad line or value;
+ * with a sentence in why.
+ */
 int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,
 		     size_t why_len);
-/* One parameter by name: -ENOENT no such one, -EINVAL a value that cannot be. */
+/* Sets a parameter by name. -ENOENT: no such parameter; -EINVAL: an invalid value. */
 int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
 		    char *why, size_t why_len);
 
-/* The name of parameter i, from 0; NULL behind the last. */
+/* The name of parameter i, from 0 on; NULL behind the last. */
 const char *sim_profile_param(size_t i);
-/* Its value; -ENOENT. */
+/* The value of a parameter. -ENOENT: no such parameter. */
 int sim_profile_get(const struct sim_profile *profile, const char *name,
 		    double *ret_value);
 
-/* The files of userspace/profiles, compiled in: names and texts in turn, then NULL. */
+/* The files of userspace/profiles, compiled in: name, text, name, text, ..., NULL. */
 extern const char *const sim_profile_texts[];
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Queue sets, the queue pairs that they own or share, and doorbells. The provider
- * hands out doorbells in the order in which queue pairs are made: the low-latency
- * ones to one queue pair each, then the others in turn.
+ * assigns doorbells in the order in which queue pairs are made: first each low-latency
+ * doorbell to one queue pair, then the others in turn.
  */
 #include "cluster.h"
 
@@ -54,7 +54,7 @@ free_share:
 	return -ENOMEM;
 }
 
-/* Lets go of the peer. */
+/* Ends the queue pair's connection, and drops its reference to the attachment. */
 static void qp_stop(struct sim_qp *qp, int complete)
 {
 	sim_qp_flush(qp, complete);
@@ -132,7 +132,7 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	return 0;
 }
 
-/* Completions that nobody will poll. */
+/* Frees completions that will not be polled. */
 static void qset_drop_ready(struct sim_qset *qset)
 {
 	struct sim_req *req;
@@ -143,7 +143,7 @@ static void qset_drop_ready(struct sim_qset *qset)
 	}
 }
 
-/* Those of a member among the group's completions, and what it has outstanding. */
+/* Frees a member's completions in the group's queue, and disowns its outstanding requests. */
 static void share_forget(struct sim_share *share, const struct sim_qset *qset)
 {
 	struct sim_req **at, *req;
@@ -214,7 +214,7 @@ static int qp_new(struct sim_share *share, unsigned idx)
 	return 0;
 }
 
-/* Readies a queue pair, new or broken, for a peer. */
+/* Connects a queue pair, which is new or was stopped, to a peer. */
 static void qp_start(struct sim_qp *qp, struct sim_attach *attach)
 {
 	qp->attach = attach;
@@ -249,7 +249,7 @@ int sim_connect(struct far_qset *far_qset, unsigned idx, const struct far_peer *
 	}
 	qp = share->qp[idx];
 	if (qp->state == SIM_QP_UP && share->shared && qp->attach->space == attach->space)
-		return 0;	/* a member of the group was here before */
+		return 0;	/* another member of the group has connected it */
 	qp_stop(qp, 1);
 	qp_start(qp, attach);
 	return 0;

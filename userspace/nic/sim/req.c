@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Requests: where they come from, and what becomes of them when a queue pair ends. */
+/* Requests: their allocation, and their fate when a queue pair ends. */
 #include "cluster.h"
 
 #include <errno.h>
@@ -61,9 +61,9 @@ void sim_reqs_free(struct far_sim *sim)
 }
 
 /*
- * Nobody is promised whether an operation that is cancelled was executed: of what is
- * on its way the adversary executes some, in order, now. Returns whether the next one
- * may be, too.
+ * A cancelled operation may or may not have been executed (nic.h): the adversary executes
+ * some of the requests under way now, in their order. Returns whether the next request
+ * may be executed, too.
  */
 static int req_last_chance(struct sim_req *req)
 {
@@ -106,7 +106,10 @@ void sim_qp_flush(struct sim_qp *qp, int complete)
 	qp->rung = qp->rd_out = 0;
 }
 
-/* Whether the request lives on without its compute node's memory. */
+/*
+ * Makes a request independent of its compute node's memory: copies the data of a WRITE.
+ * False: no memory for the copy.
+ */
 static int req_orphan(struct sim_req *req)
 {
 	req->owner = NULL;
@@ -121,7 +124,7 @@ static int req_orphan(struct sim_req *req)
 	return 1;
 }
 
-/* Ends what follows *at. */
+/* Frees *at and all requests behind it, without completions. */
 static void qp_cut(struct sim_qp *qp, struct sim_req **at)
 {
 	struct sim_req *req, *next;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Threads in virtual time. Whoever has to sleep runs the events itself until one of
- * them wakes a thread, and switches to that one; so there is no scheduler to go
- * through, and a thread that is woken first goes on without a switch.
+ * Threads in virtual time. A thread that has to sleep runs events itself until an event
+ * wakes a thread, and then switches to that thread. So there is no scheduler, and if the
+ * event wakes the same thread, it goes on without a switch.
  *
- * A thread may be ahead of the cluster's clock: what it declares and what it posts
- * without a lock adds to its lag, and takes place at its own time.
+ * A thread may be ahead of the cluster's clock: the time that it declares, and the costs
+ * of posts without a lock, add to its lag. Such posts take place at the thread's own time.
  */
 #include "cluster.h"
 
@@ -20,7 +20,7 @@ static void thread_fire(struct sim_event *event)
 	thread->sim->runnable = thread;
 }
 
-/* Runs events until one wakes a thread; the caller outside if nothing can happen. */
+/* Runs events until one wakes a thread; without events, wakes the caller outside. */
 static struct sim_thread *sim_next(struct far_sim *sim)
 {
 	sim->runnable = NULL;
@@ -39,7 +39,7 @@ static struct sim_thread *sim_next(struct far_sim *sim)
 	return sim->current;
 }
 
-/* Gives back the stacks of those that have ended; not one's own. */
+/* Frees the stacks of threads that have ended; must not run on such a stack. */
 static void fibers_reap(struct far_sim *sim)
 {
 	struct sim_thread *thread;
@@ -101,7 +101,7 @@ void sim_cn_pace(struct sim_cn *cn)
 	cn->half_rtt_ps = sim_ps((p->rtt_ns + p->rtt_thread_ns * nr) / 2);
 }
 
-/* Nobody will run the thread any more. */
+/* Marks a thread as ended, and wakes the threads that wait for its end. */
 static void thread_end(struct sim_thread *thread)
 {
 	struct far_sim *sim = thread->sim;
@@ -171,7 +171,7 @@ static void thread_unlink(struct sim_thread *thread)
 	*at = thread->next;
 }
 
-/* With what is left of it; it is not the current one. */
+/* Frees a thread that has ended, and its stack; the thread is not the current one. */
 static void thread_free(struct sim_thread *thread)
 {
 	struct far_sim *sim = thread->sim;
@@ -194,7 +194,7 @@ void sim_thread_join(struct far_nic *nic, struct far_nic_thread *handle)
 		thread->joiner = sim->current;
 		sim->stuck = 0;
 		sim_block(sim, SIM_WAIT);
-		/* It would wait for ever: its end is the only way to return. */
+		/* The thread waits for ever: end it, so that this call can return. */
 		if (sim->stuck && thread->state != SIM_ENDED)
 			sim_thread_kill(thread);
 	}

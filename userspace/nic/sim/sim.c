@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Clusters: made from attributes, or from a configuration string as a back end. */
+/* Clusters: making and freeing them from attributes, their nodes, and statistics. */
 #include "cluster.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define THREAD_STACK	(256u << 10)
 #define MAX_NODES	4096u
-#define SET_MAX		4096u	/* bytes of far_sim_attr.set */
+#define SET_MAX		4096u	/* room for far_sim_attr.set, in bytes */
 
 static int cn_init(struct sim_cn *cn, struct far_sim *sim, unsigned idx)
 {
@@ -31,7 +31,7 @@ static int cn_init(struct sim_cn *cn, struct far_sim *sim, unsigned idx)
 
 static void cn_fini(struct sim_cn *cn)
 {
-	/* Those of clients that were killed. */
+	/* Clients that were killed have left their queue sets. */
 	while (cn->qsets)
 		sim_qset_free(&cn->qsets->qset);
 	while (cn->qps) {
@@ -137,7 +137,7 @@ int far_sim_new(const struct far_sim_attr *attr, char *why, size_t why_len,
 		far_sim_free(sim);
 		return err;
 	}
-	sim->attr.profile = sim->attr.set = NULL;	/* they are the caller's */
+	sim->attr.profile = sim->attr.set = NULL;	/* the caller owns these strings */
 	sim_odds_draw(sim);
 	last_sim = sim;
 	*ret_sim = sim;
@@ -190,7 +190,7 @@ uint64_t far_sim_trace(const struct far_sim *sim)
 	return sim->trace;
 }
 
-/* How many threads use the doorbell: members of all that have a queue pair on it. */
+/* How many threads use the doorbell: the members of all shares with a queue pair on it. */
 static unsigned doorbell_threads(const struct sim_cn *cn,
 				 const struct sim_doorbell *doorbell)
 {
