@@ -13,7 +13,7 @@
 #include "auth.h"
 #include "secret.h"
 
-/* Bytes of the longest message. */
+/* Length of the longest message, in bytes. */
 #define AUTH_MESSAGE_MAX	sizeof(struct odrp_auth_hello)
 
 /**

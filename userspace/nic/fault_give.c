@@ -135,7 +135,7 @@ static int queue_next(struct fault_qset *mine, struct fault_queue *queue,
 	return 1;
 }
 
-/* What is left of an operation that is not given to inner completely will not be executed. */
+/* Drops the pieces of an operation that inner has not got: they will not be executed. */
 static void wqe_drop(struct fault_wqe *wqe)
 {
 	if (wqe->state != FAULT_QUEUED)

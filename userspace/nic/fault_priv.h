@@ -52,7 +52,7 @@ enum fault_state {
 	FAULT_DONE,	/* and inner has completed all of them */
 };
 
-/* What becomes of one operation. */
+/* The fate of an operation. */
 enum fault_fate {
 	FAULT_WHOLE,	/* executed */
 	FAULT_PART,	/* a WRITE: each word written or not; an atomic: executed or not */

@@ -136,7 +136,7 @@ struct far_qset_attr {
 enum {
 	FAR_NIC_CAP_MSG		= 1 << 0,	/* SEND, RECV, WRITE_IMM */
 	FAR_NIC_CAP_VIRTUAL	= 1 << 1,	/* the clock is virtual: numbers are a model's */
-	FAR_NIC_CAP_SHARED	= 1 << 2,	/* qset_attr.group and doorbell are honoured */
+	FAR_NIC_CAP_SHARED	= 1 << 2,	/* far_qset_attr.group, .doorbell have an effect */
 	FAR_NIC_CAP_PEER_DEATH	= 1 << 3,	/* operations to a dead peer fail */
 	FAR_NIC_CAP_BOUNDS	= 1 << 4,	/* a wrong offset or key is reported: -EFAULT */
 	FAR_NIC_CAP_LASTING	= 1 << 5,	/* spaces of host->create() outlive the nic */

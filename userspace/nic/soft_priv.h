@@ -122,7 +122,7 @@ int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up);
  */
 int soft_pass_get(struct soft_nic *soft, __be32 ip, struct far_pass *ret_pass);
 
-/* Ends the connection and informs the peer. The caller has freed the queue pair before. */
+/* Forgets the connection. The caller has freed the queue pair before: that informs the peer. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
 /* Whether the connection has ended or failed. Takes events. */
 bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn);

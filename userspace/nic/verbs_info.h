@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FAR_VERBS_GIDS	16u	/* entries of a device's GID table that are reported */
+#define FAR_VERBS_GIDS	16u	/* of a device; if it has more, none is reported */
 
 struct far_verbs_gid {
 	unsigned index;

@@ -131,8 +131,8 @@ struct nic_ops {
 	void (*pd_free)(struct nic *nic, uint32_t pdn);
 	/*
 	 * Addresses [iova, iova + len) under the key mean [va, va + len).  va and
-	 * iova agree modulo 8.  The key is both lkey and rkey; access: enum
-	 * nic_access, of which remote writing and atomics need NIC_LOCAL_WRITE.
+	 * iova agree modulo 8.  The key is both lkey and rkey.  access: enum
+	 * nic_access; remote writing and atomics need NIC_LOCAL_WRITE, too.
 	 */
 	int (*mr_reg)(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 		      uint64_t iova, unsigned int access, uint32_t *ret_key);

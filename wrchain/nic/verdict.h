@@ -13,7 +13,7 @@
 
 #define VERDICT_PATH_MAX	384
 #define VERDICT_SAID_MAX	640
-#define VERDICT_FILE_MAX	(16u << 20)	/* bytes; a report has 100 KB */
+#define VERDICT_FILE_MAX	(16u << 20)	/* bytes; a report has about 100 KB */
 
 /* The default directory of reports; ends with a slash. */
 extern const char verdict_dir[];

@@ -7,7 +7,7 @@
  *
  *	post -> req_ring:   its doorbell reaches the initiator's NIC (nic.c)
  *	     -> req_arrive: it reaches the memory node (node.c), which executes it at
- *			    once, or later: req_execute (node.c)
+ *			    once, or later: req_later (node.c)
  *	     -> req_answer: the answer reaches the initiator's NIC (nic.c)
  *	     -> req_done:   it is complete; CQEs come in the order of the queue pair
  *	poll -> freed

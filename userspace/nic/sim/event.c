@@ -25,7 +25,7 @@ static unsigned slot_of(uint64_t at, unsigned level)
 	return at >> level * SIM_WHEEL_BITS & (SIM_WHEEL_SLOTS - 1);
 }
 
-/* The lowest level on which at and now lie in the same turn of the wheel. */
+/* The lowest level on which at and now lie in the same round of the wheel. */
 static unsigned level_of(uint64_t at, uint64_t now)
 {
 	uint64_t differ = at ^ now;
