@@ -191,7 +191,7 @@ static void request_accept(struct door *door, const struct nic_event *ev)
 	}
 	place->state = DOOR_HELLO;
 	place->conn = ev->id;
-	place->age_ms = 0;
+	place->age_ms = DOOR_NEW;
 	place->ends = (struct auth_ends){
 		.cnode_ip = ev->peer_ip, .mnode_ip = ev->local_ip,
 		.cnode_qpn = ev->peer_qpn, .mnode_qpn = place->mail.qpn,
@@ -357,6 +357,12 @@ bool door_work(struct door *door)
 	return door->nr_taken;
 }
 
+static uint32_t place_limit_ms(const struct door *door, const struct door_place *place)
+{
+	return place->state == DOOR_HELLO && door->nr_taken >= DOOR_PLACES / 2 ?
+		       DOOR_HELLO_MS : DOOR_MS;
+}
+
 void door_tick(struct door *door, uint32_t elapsed_ms)
 {
 	unsigned int i;
@@ -367,8 +373,8 @@ void door_tick(struct door *door, uint32_t elapsed_ms)
 
 		if (place->state == DOOR_FREE)
 			continue;
-		place->age_ms += elapsed_ms;
-		if (place->age_ms <= (place->state == DOOR_HELLO ? DOOR_HELLO_MS : DOOR_MS))
+		place->age_ms = place->age_ms == DOOR_NEW ? 0 : place->age_ms + elapsed_ms;
+		if (place->age_ms <= place_limit_ms(door, place))
 			continue;
 		if (place->state == DOOR_DONE)
 			place_leave(door, place, true);

@@ -20,9 +20,13 @@
 /* Places that stay free for peers that take another's place: a queue pair serves one
  * connection, and its successor is not created at once. */
 #define DOOR_SPARE	8
-/* Time limits of a handshake, and of its hello. */
+/*
+ * The longest handshake, and the longest wait for its hello while half of the places are
+ * taken. With places to spare a hello may be retransmitted several times.
+ */
 #define DOOR_MS		5000
 #define DOOR_HELLO_MS	1000
+#define DOOR_NEW	UINT32_MAX
 
 enum door_state {
 	DOOR_FREE,		/* no handshake; door_work() creates mail if there is none */
@@ -34,7 +38,7 @@ enum door_state {
 /**
  * struct door_place - a place for one handshake
  * @mail:	its queue pair
- * @age_ms:	time since the connection request
+ * @age_ms:	time since the first tick after the connection request; DOOR_NEW: none yet
  */
 struct door_place {
 	enum door_state state;
