@@ -153,17 +153,18 @@ static void test_stock_is_shared(void **state)
 	bed_connect(&bed, 2, 64, 4, 15);
 	cnode_info(bed.nodes[2].cnode, &info);
 	assert_int_equal(info.queues, 1);
-	assert_int_equal(info.depth, 7);
-	assert_int_equal(bed.m.stock.claimed, 96);
+	assert_int_equal(info.depth, 15);	/* each name can have 32 */
+	assert_int_equal(bed.m.stock.claimed, 112);
 	bed_connect(&bed, 3, 64, 1, 15);
 	cnode_info(bed.nodes[3].cnode, &info);
-	assert_int_equal(info.depth, 7);
+	assert_int_equal(info.depth, 3);
+	assert_int_equal(bed.m.stock.claimed, 120);
 	bed_check(&bed, 0);
 	cnode_close(bed.nodes[3].cnode);
 	bed.nodes[3].cnode = NULL;
 	bed_settle(&bed);
-	assert_int_equal(bed.m.stock.claimed, 96);
-	bed.m.stock.claimed += 25;	/* as if somebody else had them */
+	assert_int_equal(bed.m.stock.claimed, 112);
+	bed.m.stock.claimed += 9;	/* as if somebody else had them */
 	assert_int_equal(try_open(3, 64, 1, 7, &no), -ECONNREFUSED);
 	assert_int_equal(no.status, ODRP_WIRE_E_NOMEM);
 	bed_close(&bed);
