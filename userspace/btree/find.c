@@ -140,9 +140,8 @@ static int inner_read(struct btree_op *op, struct btree_way *way, unsigned level
 	return 0;
 }
 
-/* A dead node to which the level above still leads: its client has died, or is at it. */
-static int dead_met(struct btree_op *op, const struct btree_way *way, unsigned level,
-		    const struct btree_head *node)
+int btree_dead_met(struct btree_op *op, const struct btree_way *way, unsigned level,
+		   const struct btree_head *node)
 {
 	size_t mark = far_buf_mark(op->task);
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
@@ -216,7 +215,7 @@ int btree_descend(struct btree_op *op, const void *key, int strict, unsigned lev
 
 		err = inner_read(op, &way, at, fresh);
 		if (err == -ESHUTDOWN)
-			err = dead_met(op, &way, here, op->inner);
+			err = btree_dead_met(op, &way, here, op->inner);
 		else if (!err)
 			err = step(op, key, strict, &way, &at);
 		if (!err && at == here)
@@ -246,7 +245,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 		epoch = far_epoch_known(op->task);
 		err = btree_node_read(op, way, level, part, buf);
 		if (err == -ESHUTDOWN)
-			err = dead_met(op, way, level, buf);
+			err = btree_dead_met(op, way, level, buf);
 		if (err)
 			break;
 		btree_cache_put_leaf(op->tree->cache, way->addr, epoch, buf->word,

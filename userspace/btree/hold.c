@@ -267,6 +267,9 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 				err = btree_stepped(fresh, &steps);
 			if (!err)
 				err = btree_hold(op, &way, level, hold);
+			/* a merge that moved nothing: the lock's repair has not ended it */
+			if (err == -EAGAIN && hold->node->flags & BTREE_DEAD)
+				err = btree_dead_met(op, &way, level, hold->node);
 			side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
 		}
 		if (!err && side < 0) {

@@ -166,6 +166,12 @@ int btree_unlink(struct btree_op *op, const void *low, uint64_t child, unsigned 
  * whether it has. Errors are nobody's, since merging can wait.
  */
 bool btree_merge(struct btree_op *op, const void *key, unsigned level);
+/*
+ * find.c: the level above or the left neighbour still leads to this dead node: the client
+ * that merges has died, or is at it. Ends the merge, or waits. -EAGAIN, or an error.
+ */
+int btree_dead_met(struct btree_op *op, const struct btree_way *way, unsigned level,
+		   const struct btree_head *node);
 /* Ends a merge whose client has died: `dead` has that low fence. */
 int btree_merge_end(struct btree_op *op, const void *low, uint64_t dead, unsigned level);
 
