@@ -82,7 +82,7 @@ struct far_thread {
 	struct far_thread *next;	/* in far.threads; never changes */
 	unsigned index;
 	_Atomic int busy;		/* 0: the struct is free for another one */
-	void *self;			/* far_self() of the thread of the system */
+	_Atomic(void *) self;		/* far_self() of the thread of the system */
 	int service;			/* all its operations are libfar's own */
 	struct far_client_thread *client;	/* NULL: bare, or joining, or leaving */
 
