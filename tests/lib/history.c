@@ -93,6 +93,9 @@ static int zones_can_decide(const struct history_op *op, size_t nr)
 	return 1;
 }
 
+#define FEW_STATES	100000u
+#define MANY_STATES	4000000u
+
 int history_check(const struct history_op *op, size_t nr, uint64_t initial,
 		  struct history_verdict *ret_verdict)
 {
@@ -100,7 +103,10 @@ int history_check(const struct history_op *op, size_t nr, uint64_t initial,
 
 	if (zones_can_decide(op, nr))
 		return history_check_zones(op, nr, initial, ret_verdict);
-	err = history_check_search(op, nr, initial, 100000, ret_verdict);
+	err = history_check_search(op, nr, initial, FEW_STATES, ret_verdict);
+	/* many operations of unknown fate */
+	if (!err && ret_verdict->undecided)
+		err = history_check_search(op, nr, initial, MANY_STATES, ret_verdict);
 	if (err || !ret_verdict->undecided)
 		return err;
 	snprintf(ret_verdict->why, sizeof(ret_verdict->why),
