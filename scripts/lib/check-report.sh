@@ -15,7 +15,7 @@ report_init() {
 	local minutes
 	case $mode in
 	short) minutes=30 ;;
-	all) minutes=75 ;;
+	all) minutes=84 ;;
 	# Most of it is for the debug kernels.
 	nightly) minutes=1440 ;;
 	esac
