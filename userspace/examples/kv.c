@@ -3,7 +3,8 @@
  * A table of keys and values in far memory, used by one thread without tasks of its
  * own: create a space, open a client, create the table, put, get, delete.
  *
- *	kv [NIC]	a back end, "mem" if there is none: see "far info"
+ *	kv [NIC]	"mem" (default) or "mem:dir=PATH": no other back end keeps a space
+ *			that a program creates
  */
 #include <errno.h>
 #include <stdio.h>

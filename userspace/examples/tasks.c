@@ -4,7 +4,8 @@
  * for far memory costs no thread, for the others of its thread go on meanwhile; and
  * the keys of one far_hash_mput() or far_hash_mget() travel together.
  *
- *	tasks [NIC]	a back end, "mem" if there is none: see "far info"
+ *	tasks [NIC]	"mem" (default) or "mem:dir=PATH": no other back end keeps a space
+ *			that a program creates
  */
 #include <errno.h>
 #include <inttypes.h>
