@@ -33,7 +33,7 @@ enum snic_cm_attr {
 	SNIC_CM_DREP = 0x16,
 };
 
-/* Which message a REJ or an MRA refers to. */
+/* The message that a REJ or an MRA refers to. */
 enum snic_cm_which {
 	SNIC_CM_WHICH_REQ, SNIC_CM_WHICH_REP, SNIC_CM_WHICH_OTHER,
 };

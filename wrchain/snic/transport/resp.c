@@ -526,8 +526,8 @@ static void repeat_read(struct snic_qp *qp, const struct snic_pkt *pkt)
 	repeat_reply(qp, &reply);
 }
 
-/* As many results are kept as may be outstanding; a duplicate of an older
- * atomic is dropped. */
+/* The responder keeps as many results as may be outstanding, and drops a duplicate
+ * of an older atomic. */
 static void repeat_atomic(struct snic_qp *qp, const struct snic_pkt *pkt)
 {
 	struct snic_rc_resp *r = qp->resp;
