@@ -58,6 +58,50 @@ enum wrc_recycle {
 	WRC_NR_RECYCLES,
 };
 
+/*
+ * What a word of a request counts, and so its width and modulus.  Requests for chains that
+ * are recycled by the node have WRC_WORD_NEXT and, of stores, WRC_WORD_END: <odrp/wire.h>.
+ * All others are of chains that nobody arms.
+ */
+enum wrc_word_kind {
+	WRC_WORD_INDEX	= 1,	/* WQE index:   2 bytes, mod 2^16 */
+	WRC_WORD_ENABLE	= 2,	/* SEND_EN:     4 bytes, mod 2^16 */
+	WRC_WORD_WAIT	= 3,	/* WAIT:        4 bytes, mod 2^24 */
+	WRC_WORD_DBR	= 4,	/* RQ doorbell: 4 bytes, mod 2^16 */
+	/*
+	 * Not a count: 1 byte, @base for a request that is to be answered, @step
+	 * for a quiet one.
+	 */
+	WRC_WORD_ANSWER	= 5,
+	/*
+	 * Not a count: 1 byte.  @base: a load's page comes silently, and the
+	 * answer behind it; @step: the page comes with the same immediate as the
+	 * answer, as soon as it is there, and the answer behind it when the slot
+	 * may be used again.
+	 */
+	WRC_WORD_EARLY	= 6,
+	WRC_WORD_END	= 7,	/* 4 bytes of 0: ODRP_WIRE_END_LEN */
+	WRC_WORD_NEXT	= 8,	/* 1 byte: ODRP_WIRE_NEXT_*, by @base and @step */
+};
+
+/**
+ * struct wrc_word_rule - how to make one word of request r
+ * @kind:	enum wrc_word_kind
+ * @step:	value = (base + r * step) mod the kind's modulus, big endian,
+ * @base:	where r counts the requests of this connection from 0
+ *
+ * The words stand in the request in the order of wrc_words(), without padding: the first
+ * behind the head, prog.tail_len bytes behind the page.  They re-arm the memory node's
+ * chain for its next lap (paper, section 4.4: client-assisted recycling).
+ */
+struct wrc_word_rule {
+	__u8	kind;
+	__u8	step;
+	__be16	base;
+};
+
+#define WRC_MAX_WORDS	40
+
 /* How a WQE comes behind what a READ or atomic of its own queue has brought. */
 enum wrc_order {
 	WRC_ORDER_WAIT,		/* a WAIT for its completion */
@@ -273,9 +317,9 @@ int wrc_table_check_part(const struct wrc_prog *prog,
 int wrc_table_check(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		    __u64 table_iova, const void *table,
 		    char why[WRC_WHY_MAX]);
-/* Number of words, or -errno.  words has room for ODRP_WIRE_MAX_WORDS. */
+/* Number of words, or -errno.  words has room for WRC_MAX_WORDS. */
 int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
-	      struct odrp_wire_word *words);
+	      struct wrc_word_rule *words);
 /*
  * loop_bb: the loop send queue's count of executed BBs (QPC
  * hw_sq_wqebb_counter), 16 bits, without the WQE that failed.  To be called

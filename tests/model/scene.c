@@ -420,7 +420,7 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 
 	memcpy(to, &req, len);
 	for (i = 0; i < ch->prog.nr_words; i++) {
-		const struct odrp_wire_word *w = &ch->words[i];
+		const struct wrc_word_rule *w = &ch->words[i];
 		uint32_t v = be16toh(w->base), width = ch->prog.word[i].width;
 		__be32 be;
 
@@ -429,9 +429,9 @@ static size_t compose(struct scene *s, struct scene_chain *ch, uint32_t r,
 			len += put_page(to + len, word);
 			page = false;
 		}
-		if (w->kind <= ODRP_WIRE_WORD_DBR)	/* one that counts */
+		if (w->kind <= WRC_WORD_DBR)	/* one that counts */
 			v += r * w->step;
-		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+		v &= w->kind == WRC_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be = htobe32(v);
 		memcpy(to + len, (uint8_t *)&be + sizeof(be) - width, width);

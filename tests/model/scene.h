@@ -94,7 +94,7 @@ struct scene_chain {
 	struct wrc_geom geom;
 	struct wrc_bind bind;
 	__u64 pages[SCENE_DEPTH];	/* each instance's first */
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	uint8_t *arena, *buf;
 	uint64_t *client;	/* the client's memory, see scene.c */
 	struct snic_qp *loop, *node, *peer;

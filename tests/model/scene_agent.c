@@ -84,6 +84,7 @@ static void make_session(struct scene *s, struct scene_agent *a, unsigned int c)
 
 	a->all[c] = &a->sess[c];
 	a->sess[c] = (struct sess){
+		.state = SESS_ATTACHED,
 		.id = c, .nr_queues = SCENE_CHAINS, .pool = &a->pool,
 		.owner = scene_owner(c), .ring = s->ring[c],
 		.lease = { .target = has, .ceiling = has, .granted = has },
@@ -169,7 +170,7 @@ void scene_agent_stop(struct scene *s, unsigned int chain)
 		return;
 	r = lend_stopped(&a->lender, &a->sess[cfg->cnode], &a->queue[chain]);
 	if (r == -EXDEV && s->cfg.rude) {
-		a->sess[cfg->cnode].doomed = true;
+		damage_step(&a->sess[cfg->cnode].damage, DAMAGE_EV_TABLE, 0);
 		return;
 	}
 	if (r && r != -EPIPE)	/* a store that found nothing */
@@ -193,7 +194,7 @@ static void give_up(struct scene *s)
 {
 	stop_all(s);
 	s->st.killed = true;
-	s->agent->sess[0].state = SESS_DYING;
+	sess_event(&s->agent->sess[0], SESS_EV_EVICTED);
 }
 
 static void drop(struct scene *s)
@@ -207,6 +208,8 @@ static void settle(struct scene *s)
 	struct scene_agent *a = s->agent;
 	int r;
 
+	sess_event(&a->sess[0], SESS_EV_LOST);
+	sess_event(&a->sess[0], SESS_EV_RESUME);
 	do {
 		r = lend_settle(&a->lender, &a->sess[0]);
 	} while (r == -EAGAIN);
@@ -266,7 +269,7 @@ static bool may_be_told(const struct scene *s, unsigned int c)
 {
 	const struct sess *to = &s->agent->sess[c];
 
-	return to->state == SESS_LIVE && to->lease.target > to->lease.granted &&
+	return sess_is_live(to) && to->lease.target > to->lease.granted &&
 	       s->agent->lender.sess != to && lend_about(to) >= lend_goal(to);
 }
 
@@ -376,7 +379,7 @@ static bool has_work(const struct scene_agent *a, const struct sess *s)
 	uint64_t there = ring_pages(&s->ring);
 	uint64_t about = lend_about(s), goal = lend_goal(s);
 
-	if (s->state != SESS_LIVE)
+	if (!sess_is_live(s))
 		return false;
 	if (s->nr_taken)
 		return *taken_slot(s);
@@ -400,7 +403,7 @@ static bool may_run(const struct scene *s)
 
 bool scene_agent_evicts(const struct scene *s)
 {
-	return s->agent && (s->cfg.kill || s->agent->sess[0].doomed);
+	return s->agent && (s->cfg.kill || s->agent->sess[0].damage == DAMAGE_TABLE);
 }
 
 /* With translation in the NIC: when no UMR knows of the key any more it goes, and

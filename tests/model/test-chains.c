@@ -309,7 +309,7 @@ static void wide_gate(struct scene *s)
 	for (i = 0; i < ch->prog.nr_words; i++) {
 		const struct wrc_word *w = &ch->prog.word[i];
 
-		if (w->kind == ODRP_WIRE_WORD_ENABLE && !w->delta &&
+		if (w->kind == WRC_WORD_ENABLE && !w->delta &&
 		    wrc_is_gate(&ch->prog, w->insn))
 			ch->words[i].base = htobe16(ch->geom.loop_bb);
 	}

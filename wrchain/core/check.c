@@ -85,17 +85,17 @@ int wrc_check_recv(const struct wrc_check *c, __u32 instance,
 
 __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r)
 {
-	const struct odrp_wire_word *w = &c->words[word];
+	const struct wrc_word_rule *w = &c->words[word];
 	__u32 value = be16_to_cpu(w->base) + (__u32)r * w->step;
 
-	if (w->kind >= ODRP_WIRE_WORD_ANSWER)
+	if (w->kind >= WRC_WORD_ANSWER)
 		return be16_to_cpu(w->base);
-	return value & (w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+	return value & (w->kind == WRC_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 							 WRC_WQE_EN_MASK);
 }
 
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
-		      enum odrp_wire_word_kind kind)
+		      enum wrc_word_kind kind)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	unsigned int i;

@@ -84,7 +84,7 @@ struct wrc_check {
 	const __u8 *arena;
 	unsigned int rules;
 	int nr_words;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	struct wrc_text why;
 };
 
@@ -126,7 +126,7 @@ int wrc_check_recv(const struct wrc_check *c, __u32 instance,
 __u32 wrc_check_word(const struct wrc_check *c, unsigned int word, __s64 r);
 /* The word of an instruction and kind, negative: none. */
 int wrc_check_word_of(const struct wrc_check *c, unsigned int insn,
-		      enum odrp_wire_word_kind kind);
+		      enum wrc_word_kind kind);
 
 /* Is there a relocation that takes that word to where it belongs? */
 bool wrc_check_word_lands(const struct wrc_prog *prog, const struct wrc_word *w);

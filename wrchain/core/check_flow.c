@@ -53,7 +53,7 @@ static bool in_tt_addr(const struct wrc_prog *prog, __u32 off, __u32 *ret_at)
 
 	*ret_at = off;
 	for (i = 0; i < prog->nr_words; i++)
-		if (prog->word[i].kind == ODRP_WIRE_WORD_END &&
+		if (prog->word[i].kind == WRC_WORD_END &&
 		    off - prog->word[i].off < prog->word[i].width)
 			*ret_at = off - prog->word[i].off;
 	return *ret_at < sizeof(__be64);

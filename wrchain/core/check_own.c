@@ -287,7 +287,7 @@ static bool ends_in_address(const struct own *o)
 {
 	const struct wrc_prog *prog = o->prog;
 	__u8 asked = wrc_is_keyed(prog) ? prog->map : o->swap;
-	int w = wrc_check_word_of(o->c, asked, ODRP_WIRE_WORD_END);
+	int w = wrc_check_word_of(o->c, asked, WRC_WORD_END);
 	bool found = false;
 	unsigned int i;
 
@@ -310,7 +310,7 @@ static int check_end(const struct own *o)
 	const struct wrc_prog *prog = o->prog;
 	const struct wrc_bind *b = o->c->ctx.bind;
 	int gate = wrc_check_word_of(o->c, prog->nr_head,
-				     ODRP_WIRE_WORD_ENABLE);
+				     WRC_WORD_ENABLE);
 
 	if (prog->node ? !ends_in_address(o) : !is_last(prog, gate))
 		return wrc_refuse_all(o->c, RULE,

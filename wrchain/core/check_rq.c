@@ -61,7 +61,7 @@ static int posted_at(struct wrc_check *c, unsigned int word, __u64 r)
 static int record_words(struct wrc_check *c)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
-	int w = wrc_check_word_of(c, WRC_NONE, ODRP_WIRE_WORD_DBR);
+	int w = wrc_check_word_of(c, WRC_NONE, WRC_WORD_DBR);
 	__u64 r;
 	int err = 0;
 

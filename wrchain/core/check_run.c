@@ -38,11 +38,11 @@ static __u64 index_unwrap(__u32 value, __u64 near, __u32 mask)
 static bool count_at(const struct wrc_check *c, unsigned int insn, __u64 r,
 		     __u32 *ret_count)
 {
-	enum odrp_wire_word_kind kind = ODRP_WIRE_WORD_ENABLE;
+	enum wrc_word_kind kind = WRC_WORD_ENABLE;
 	int w;
 
 	if (c->ctx.prog->insn[insn].op == WRC_WQE_WAIT)
-		kind = ODRP_WIRE_WORD_WAIT;
+		kind = WRC_WORD_WAIT;
 	if (c->ctx.prog->node)
 		return wrc_check_turn_word(c, insn, kind, r, ret_count);
 	w = wrc_check_word_of(c, insn, kind);
@@ -375,7 +375,7 @@ bool wrc_check_word_lands(const struct wrc_prog *prog, const struct wrc_word *w)
 }
 
 static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
-		      enum odrp_wire_word_kind kind, __u32 value)
+		      enum wrc_word_kind kind, __u32 value)
 {
 	const struct wrc_prog *prog = c->ctx.prog;
 	int w = wrc_check_word_of(c, insn, kind);
@@ -393,7 +393,7 @@ static int check_word(struct wrc_check *c, unsigned int insn, __u32 instance,
 				  "has its %s re-armed by no word",
 				  wrc_word_name(kind));
 	want = wrc_check_word(c, w, (__s64)instance - prog->word[w].delta);
-	if (wrc_is_gate(prog, insn) && kind == ODRP_WIRE_WORD_ENABLE)
+	if (wrc_is_gate(prog, insn) && kind == WRC_WORD_ENABLE)
 		want = wrc_check_word(c, w, (__s64)instance -
 				      c->ctx.geom->depth);
 compare:
@@ -419,19 +419,19 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 				  "has index %u and lies at %u", wr.index,
 				  want);
 	if (prog->strict)
-		err = check_word(c, insn, instance, ODRP_WIRE_WORD_INDEX,
+		err = check_word(c, insn, instance, WRC_WORD_INDEX,
 				 wr.index);
 	if (!err && i->op == WRC_WQE_WAIT)
-		err = check_word(c, insn, instance, ODRP_WIRE_WORD_WAIT,
+		err = check_word(c, insn, instance, WRC_WORD_WAIT,
 				 wr.count);
 	if (!err && i->op == WRC_WQE_SEND_EN)
-		err = check_word(c, insn, instance, ODRP_WIRE_WORD_ENABLE,
+		err = check_word(c, insn, instance, WRC_WORD_ENABLE,
 				 wr.count);
 	if (!err && i->flags & WRC_I_ANSWER && !prog->node)	/* rule table */
 		err = check_word(c, insn, instance,
 				 i->op == WRC_WQE_WRITE ?
-					 ODRP_WIRE_WORD_EARLY :
-					 ODRP_WIRE_WORD_ANSWER, wr.op);
+					 WRC_WORD_EARLY :
+					 WRC_WORD_ANSWER, wr.op);
 	return err;
 }
 

@@ -82,14 +82,14 @@ bool wrc_check_turn_word(const struct wrc_check *c, unsigned int insn,
 	bool found;
 
 	switch (kind) {
-	case ODRP_WIRE_WORD_WAIT:
+	case WRC_WORD_WAIT:
 		found = word_brought(c, insn, WRC_TURN_WAIT_LOW, r, &low) &&
 			word_brought(c, insn, WRC_TURN_WAIT_HIGH, r, &high);
 		break;
-	case ODRP_WIRE_WORD_ENABLE:
+	case WRC_WORD_ENABLE:
 		found = word_brought(c, insn, WRC_TURN_ENABLE, r, &low);
 		break;
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		found = word_brought(c, insn, WRC_TURN_INDEX, r, &low);
 		break;
 	default:
@@ -563,8 +563,8 @@ static int check_reads(struct wrc_check *c)
 	unsigned int i;
 
 	for (i = 0; i < prog->nr_words; i++)
-		if (prog->word[i].kind != ODRP_WIRE_WORD_END &&
-		    prog->word[i].kind != ODRP_WIRE_WORD_NEXT)
+		if (prog->word[i].kind != WRC_WORD_END &&
+		    prog->word[i].kind != WRC_WORD_NEXT)
 			break;
 	if (i < prog->nr_words || wrc_rearms_itself(prog))
 		return wrc_refuse_all(c, RULE,

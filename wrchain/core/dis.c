@@ -242,8 +242,9 @@ static void dis_operands(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 	}
 }
 
-void wrc_dis_wr(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
-		const struct wrc_wr *wr)
+/* ctx may be NULL. */
+static void dis_wr(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
+		   const struct wrc_wr *wr)
 {
 	const struct wrc_opdef *def = wrc_opdef(wr->shape);
 
@@ -272,7 +273,7 @@ __u32 wrc_dis_bytes(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 
 	n = wrc_decode(wqe, len, shape, &wr);
 	if (n > 0) {
-		wrc_dis_wr(t, ctx, &wr);
+		dis_wr(t, ctx, &wr);
 		return (n + WRC_WQE_BB - 1) / WRC_WQE_BB * WRC_WQE_BB;
 	}
 	wrc_text_add(t, "(opcode 0x%02x: %s)", len > 3 ? p[3] : 0,

@@ -46,9 +46,6 @@ struct wrc_place wrc_place_of(const struct wrc_prog *prog,
 /* Number of an instruction in its own queue. */
 unsigned int wrc_insn_number(const struct wrc_prog *prog, unsigned int insn);
 
-/* ctx may be NULL. */
-void wrc_dis_wr(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
-		const struct wrc_wr *wr);
 /* A WQE that may be anything; returns how many bytes to go on. */
 __u32 wrc_dis_bytes(struct wrc_text *t, const struct wrc_dis_ctx *ctx,
 		    const void *wqe, size_t len, int shape);

@@ -285,12 +285,12 @@ static int arg_patches(struct wrc_prog *prog)
 	return 0;
 }
 
-static int add_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
+static int add_word(struct wrc_prog *prog, enum wrc_word_kind kind,
 		    unsigned int insn)
 {
 	struct wrc_word *w;
 
-	if (prog->nr_words == ODRP_WIRE_MAX_WORDS)
+	if (prog->nr_words == WRC_MAX_WORDS)
 		return -ENOSPC;
 	w = &prog->word[prog->nr_words++];
 	w->kind = kind;
@@ -303,7 +303,7 @@ static int add_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
 }
 
 /* One word of an instruction, and its relocation. */
-static int insn_word(struct wrc_prog *prog, enum odrp_wire_word_kind kind,
+static int insn_word(struct wrc_prog *prog, enum wrc_word_kind kind,
 		     unsigned int insn)
 {
 	const struct wrc_word *w;
@@ -339,11 +339,11 @@ static int page_tail(struct wrc_prog *prog)
 	if (!wrc_has_register(prog))
 		return 0;
 	if (prog->node)
-		err = insn_word(prog, ODRP_WIRE_WORD_END,
+		err = insn_word(prog, WRC_WORD_END,
 				wrc_is_keyed(prog) ? prog->map :
 						     prog->hold.swapped);
 	else
-		err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, prog->nr_head);
+		err = insn_word(prog, WRC_WORD_ENABLE, prog->nr_head);
 	if (err)
 		return err;
 	w = &prog->word[prog->nr_words - 1];
@@ -361,7 +361,7 @@ static int request_words(struct wrc_prog *prog)
 
 	prog->req_len = sizeof(struct odrp_wire_req);
 	if (prog->choice != WRC_NONE)
-		err = insn_word(prog, ODRP_WIRE_WORD_NEXT, prog->choice);
+		err = insn_word(prog, WRC_WORD_NEXT, prog->choice);
 	if (prog->node)
 		return err ? err : page_tail(prog);
 	if (wrc_rearms_itself(prog))
@@ -370,19 +370,19 @@ static int request_words(struct wrc_prog *prog)
 		__u8 op = prog->insn[i].op;
 
 		if (prog->strict)
-			err = insn_word(prog, ODRP_WIRE_WORD_INDEX, i);
+			err = insn_word(prog, WRC_WORD_INDEX, i);
 		if (!err && op == WRC_WQE_WAIT)
-			err = insn_word(prog, ODRP_WIRE_WORD_WAIT, i);
+			err = insn_word(prog, WRC_WORD_WAIT, i);
 		if (!err && op == WRC_WQE_SEND_EN && !is_tail(prog, i))
-			err = insn_word(prog, ODRP_WIRE_WORD_ENABLE, i);
+			err = insn_word(prog, WRC_WORD_ENABLE, i);
 		/* Behind the index, as in the WQE: one data segment. */
 		if (!err && prog->insn[i].flags & WRC_I_ANSWER)
 			err = insn_word(prog, op == WRC_WQE_WRITE ?
-					ODRP_WIRE_WORD_EARLY :
-					ODRP_WIRE_WORD_ANSWER, i);
+					WRC_WORD_EARLY :
+					WRC_WORD_ANSWER, i);
 	}
 	if (!err)
-		err = add_word(prog, ODRP_WIRE_WORD_DBR, WRC_NONE);
+		err = add_word(prog, WRC_WORD_DBR, WRC_NONE);
 	return err ? err : page_tail(prog);
 }
 
@@ -429,7 +429,7 @@ static int scatter_word(struct wrc_prog *prog, const struct wrc_word *w)
 {
 	struct wrc_ref to = wrc_at(WRC_SP_DBR);
 
-	if (w->kind != ODRP_WIRE_WORD_DBR)
+	if (w->kind != WRC_WORD_DBR)
 		to = wrc_word_ref(w);
 	else if (prog->post != WRC_NONE)
 		to = wrc_reg(WRC_REG_POST, 0);

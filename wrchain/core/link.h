@@ -18,9 +18,9 @@ struct wrc_ref wrc_word_ref(const struct wrc_word *w);
  * The client's side: the word in request r, as its bytes go on the wire; how
  * many.  step: for those that are no counts, the word's other value.
  */
-__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to);
+__u8 wrc_word_put(const struct wrc_word_rule *w, __u32 r, bool step, void *to);
 /* Words in a row; steps: which kinds (1 << kind) have their other value. */
-unsigned int wrc_words_put(const struct odrp_wire_word *words, unsigned int nr,
+unsigned int wrc_words_put(const struct wrc_word_rule *words, unsigned int nr,
 			   __u32 r, unsigned int steps, void *to);
 
 /* -ERANGE, -EINVAL, -ENOSPC as wrc_end(). */
@@ -42,7 +42,6 @@ __u32 wrc_count(const struct wrc_prog *prog, unsigned int insn, __u32 r);
 __u32 wrc_cell_value(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		     unsigned int cell, __u32 r);
 __u32 wrc_cell_step(const struct wrc_prog *prog, unsigned int cell);
-__u32 wrc_cell_mask(const struct wrc_prog *prog, unsigned int cell);
 
 /* Byte offset in the arena of a place of an instance, where it is in the arena. */
 __u32 wrc_arena_off(const struct wrc_prog *prog, const struct wrc_geom *geom,

@@ -31,9 +31,9 @@ __u32 wrc_cell_step(const struct wrc_prog *prog, unsigned int cell)
 	return wrc_count(prog, c->insn, 1) - wrc_count(prog, c->insn, 0);
 }
 
-__u32 wrc_cell_mask(const struct wrc_prog *prog, unsigned int cell)
+static __u32 cell_mask(const struct wrc_prog *prog, unsigned int cell)
 {
-	return prog->cell[cell].kind == ODRP_WIRE_WORD_WAIT ?
+	return prog->cell[cell].kind == WRC_WORD_WAIT ?
 		       WRC_WQE_WAIT_MASK : WRC_WQE_EN_MASK;
 }
 
@@ -45,7 +45,7 @@ __u32 wrc_cell_value(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 	if (c->insn != WRC_NONE)
 		value = wrc_count(prog, c->insn, r + geom->depth);
-	return value & wrc_cell_mask(prog, cell);
+	return value & cell_mask(prog, cell);
 }
 
 static __u32 queue_off(const struct wrc_geom *geom, __u8 queue)
@@ -267,7 +267,7 @@ void wrc_link_wr(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		wrc_ring_step(bind, &ret_wr->swap, &ret_wr->compare);
 	if (i->remote.space == WRC_SP_CELL && i->op == WRC_WQE_MASKED_FA) {
 		ret_wr->swap = wrc_cell_step(prog, i->remote.at);
-		ret_wr->compare = (wrc_cell_mask(prog, i->remote.at) >> 1) + 1;
+		ret_wr->compare = (cell_mask(prog, i->remote.at) >> 1) + 1;
 	}
 	if (i->flags & WRC_I_EXCHANGE)
 		link_page(geom, bind, i, instance, ret_wr);

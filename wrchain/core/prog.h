@@ -28,7 +28,7 @@ struct wrc_arg {
 
 /**
  * struct wrc_word - a recycle word
- * @kind:	enum odrp_wire_word_kind
+ * @kind:	enum wrc_word_kind
  * @delta:	0: of this instance, 1: of the next
  * @insn:	whose index or count it is (not for the doorbell record)
  * @off:	in the request
@@ -94,7 +94,7 @@ struct wrc_hold {
 
 /**
  * struct wrc_cell - a counter in the arena that the chain itself advances
- * @kind:	enum odrp_wire_word_kind: of the word it replaces
+ * @kind:	enum wrc_word_kind: of the word it replaces
  * @insn:	whose count it is, WRC_NONE: the doorbell record's
  */
 struct wrc_cell {
@@ -187,7 +187,7 @@ struct wrc_prog {
 	struct wrc_hold hold;
 	struct wrc_insn insn[WRC_MAX_INSN];
 	struct wrc_arg arg[WRC_MAX_ARGS];
-	struct wrc_word word[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word word[WRC_MAX_WORDS];
 	struct wrc_scatter scatter[WRC_MAX_SCATTER];
 	struct wrc_patch patch[WRC_MAX_PATCH];
 	struct wrc_turn turn[WRC_MAX_TURNS];

@@ -5,21 +5,21 @@
 const char *wrc_word_name(__u8 kind)
 {
 	switch (kind) {
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		return "index";
-	case ODRP_WIRE_WORD_ENABLE:
+	case WRC_WORD_ENABLE:
 		return "enable";
-	case ODRP_WIRE_WORD_WAIT:
+	case WRC_WORD_WAIT:
 		return "wait";
-	case ODRP_WIRE_WORD_DBR:
+	case WRC_WORD_DBR:
 		return "dbr";
-	case ODRP_WIRE_WORD_ANSWER:
+	case WRC_WORD_ANSWER:
 		return "answer";
-	case ODRP_WIRE_WORD_EARLY:
+	case WRC_WORD_EARLY:
 		return "early";
-	case ODRP_WIRE_WORD_END:
+	case WRC_WORD_END:
 		return "end";
-	case ODRP_WIRE_WORD_NEXT:
+	case WRC_WORD_NEXT:
 		return "next";
 	default:
 		return "unknown";

@@ -3,7 +3,8 @@
 #include "link.h"
 #include "turn.h"
 
-__u8 wrc_turn_width(__u8 kind)
+/* Bytes of the field (of a POST: none). */
+static __u8 turn_width(__u8 kind)
 {
 	static const __u8 widths[] = {
 		[WRC_TURN_INDEX] = 2, [WRC_TURN_ENABLE] = 4,
@@ -57,7 +58,7 @@ static int turn_add(struct wrc_prog *prog, enum wrc_turn_kind kind,
 	t = &prog->turn[prog->nr_turns++];
 	t->kind = kind;
 	t->insn = insn;
-	t->width = wrc_turn_width(kind);
+	t->width = turn_width(kind);
 	t->delta = 0;
 	if (kind == WRC_TURN_POST)
 		return 0;

@@ -50,11 +50,9 @@
 
 /* Which of the 256 opcodes a request names; a page holds them. */
 #define WRC_CHOICES		0x100u
-#define WRC_CHOICE_ANSWER	0u
-#define WRC_CHOICE_QUIET	1u		/* and all the others */
+#define WRC_CHOICE_ANSWER	ODRP_WIRE_NEXT_ANSWERED
+#define WRC_CHOICE_QUIET	ODRP_WIRE_NEXT_QUIET	/* and all the others */
 
-/* Bytes, and which bytes of the field (of a POST: none) they are. */
-__u8 wrc_turn_width(__u8 kind);
 struct wrc_ref wrc_turn_ref(const struct wrc_prog *prog,
 			    const struct wrc_turn *turn);
 

@@ -13,11 +13,11 @@
 __u8 wrc_word_width(__u8 kind)
 {
 	switch (kind) {
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		return 2;
-	case ODRP_WIRE_WORD_ANSWER:
-	case ODRP_WIRE_WORD_EARLY:
-	case ODRP_WIRE_WORD_NEXT:
+	case WRC_WORD_ANSWER:
+	case WRC_WORD_EARLY:
+	case WRC_WORD_NEXT:
 		return 1;
 	default:
 		return 4;
@@ -27,43 +27,43 @@ __u8 wrc_word_width(__u8 kind)
 struct wrc_ref wrc_word_ref(const struct wrc_word *w)
 {
 	switch (w->kind) {
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		return wrc_field(w->insn, WRC_F_INDEX, 0);
-	case ODRP_WIRE_WORD_ANSWER:
-	case ODRP_WIRE_WORD_EARLY:
+	case WRC_WORD_ANSWER:
+	case WRC_WORD_EARLY:
 		return wrc_field(w->insn, WRC_F_OPCODE, 0);
-	case ODRP_WIRE_WORD_NEXT:	/* which of the table's opcodes */
+	case WRC_WORD_NEXT:	/* which of the table's opcodes */
 		return wrc_field(w->insn, WRC_F_RADDR, 7);
-	case ODRP_WIRE_WORD_END:
+	case WRC_WORD_END:
 		return wrc_field(w->insn, WRC_F_RADDR, 0);
 	default:
 		return wrc_field(w->insn, WRC_F_COUNT, 0);
 	}
 }
 
-static inline __u8 *put_word(const struct odrp_wire_word *w, __u32 r, bool step,
+static inline __u8 *put_word(const struct wrc_word_rule *w, __u32 r, bool step,
 			     __u8 *to)
 {
 	__u32 v = be16_to_cpu(w->base);
 	__be16 be16;
 	__be32 be32;
 
-	if (w->kind < ODRP_WIRE_WORD_ANSWER)
+	if (w->kind < WRC_WORD_ANSWER)
 		v += r * w->step;
 	else if (step)
 		v = w->step;
 	switch (w->kind) {
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		be16 = cpu_to_be16(v);
 		memcpy(to, &be16, sizeof(be16));
 		return to + sizeof(be16);
-	case ODRP_WIRE_WORD_ANSWER:
-	case ODRP_WIRE_WORD_EARLY:
-	case ODRP_WIRE_WORD_NEXT:
+	case WRC_WORD_ANSWER:
+	case WRC_WORD_EARLY:
+	case WRC_WORD_NEXT:
 		*to = v;
 		return to + 1;
 	default:
-		v &= w->kind == ODRP_WIRE_WORD_WAIT ? WRC_WQE_WAIT_MASK :
+		v &= w->kind == WRC_WORD_WAIT ? WRC_WQE_WAIT_MASK :
 						      WRC_WQE_EN_MASK;
 		be32 = cpu_to_be32(v);
 		memcpy(to, &be32, sizeof(be32));
@@ -71,12 +71,12 @@ static inline __u8 *put_word(const struct odrp_wire_word *w, __u32 r, bool step,
 	}
 }
 
-__u8 wrc_word_put(const struct odrp_wire_word *w, __u32 r, bool step, void *to)
+__u8 wrc_word_put(const struct wrc_word_rule *w, __u32 r, bool step, void *to)
 {
 	return put_word(w, r, step, to) - (__u8 *)to;
 }
 
-unsigned int wrc_words_put(const struct odrp_wire_word *words, unsigned int nr,
+unsigned int wrc_words_put(const struct wrc_word_rule *words, unsigned int nr,
 			   __u32 r, unsigned int steps, void *to)
 {
 	__u8 *at = to;
@@ -95,14 +95,14 @@ static __u32 word_value(const struct wrc_prog *prog,
 	const struct wrc_insn *insn;
 
 	switch (w->kind) {
-	case ODRP_WIRE_WORD_DBR:
+	case WRC_WORD_DBR:
 		/*
 		 * By the request itself: r + 1 are consumed then, K - 1 posted.
 		 * By the chain, behind the answer: K, so that K - 1 are posted
 		 * when the answer comes.
 		 */
 		return geom->depth + r + (prog->post != WRC_NONE);
-	case ODRP_WIRE_WORD_INDEX:
+	case WRC_WORD_INDEX:
 		insn = &prog->insn[w->insn];
 		return (r + w->delta) * prog->bb[insn->queue] + insn->bb;
 	default:
@@ -111,7 +111,7 @@ static __u32 word_value(const struct wrc_prog *prog,
 }
 
 int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
-	      struct odrp_wire_word *words)
+	      struct wrc_word_rule *words)
 {
 	unsigned int i;
 
@@ -119,12 +119,12 @@ int wrc_words(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		const struct wrc_word *w = &prog->word[i];
 		__u32 base, step;
 
-		if (w->kind == ODRP_WIRE_WORD_END) {
+		if (w->kind == WRC_WORD_END) {
 			base = step = 0;
-		} else if (w->kind == ODRP_WIRE_WORD_NEXT) {
+		} else if (w->kind == WRC_WORD_NEXT) {
 			base = WRC_CHOICE_ANSWER;
 			step = WRC_CHOICE_QUIET;
-		} else if (w->kind >= ODRP_WIRE_WORD_ANSWER) {
+		} else if (w->kind >= WRC_WORD_ANSWER) {
 			base = prog->insn[w->insn].op;
 			step = prog->insn[w->insn].quiet;
 		} else {

@@ -15,8 +15,8 @@ int ladder_fence(struct ladder *l, int insn)
 	return insn;
 }
 
-void ladder_begin(struct ladder *l, enum odrp_wire_chain chain,
-		  const char *name, bool page, struct wrc_prog *prog)
+static void ladder_begin(struct ladder *l, enum odrp_wire_chain chain,
+			 const char *name, bool page, struct wrc_prog *prog)
 {
 	wrc_begin(&l->b, prog, chain, name, NULL);
 	if (!l->calc)
@@ -142,11 +142,11 @@ static void rearm_all(struct ladder *l)
 		__u8 op = l->b.prog->insn[i].op;
 
 		if (op == WRC_WQE_WAIT)
-			ladder_rearm(l, ODRP_WIRE_WORD_WAIT, i);
+			ladder_rearm(l, WRC_WORD_WAIT, i);
 		else if (op == WRC_WQE_SEND_EN)
-			ladder_rearm(l, ODRP_WIRE_WORD_ENABLE, i);
+			ladder_rearm(l, WRC_WORD_ENABLE, i);
 	}
-	ladder_rearm(l, ODRP_WIRE_WORD_DBR, WRC_NONE);
+	ladder_rearm(l, WRC_WORD_DBR, WRC_NONE);
 }
 
 #define ARG(l, member, to)						\
@@ -164,7 +164,7 @@ int ladder_answer(struct ladder *l, bool fence, __u32 page_len, int tt_user)
 		ladder_fence(l, go);
 	/* Not before it has been executed, with the count of this lap. */
 	if (!l->helper)
-		ladder_rearm(l, ODRP_WIRE_WORD_ENABLE, go);
+		ladder_rearm(l, WRC_WORD_ENABLE, go);
 	wrc_client_queue(&l->b);
 	answer = wrc_write_imm(&l->b, wrc_at(WRC_SP_PEER), wrc_at(WRC_SP_POOL),
 			       page_len);

@@ -42,8 +42,6 @@ int wrc_prog_ladder(enum odrp_wire_chain chain, const struct wrc_opts *opts,
 
 /* Waits for all READs and atomics before it. */
 int ladder_fence(struct ladder *l, int insn);
-void ladder_begin(struct ladder *l, enum odrp_wire_chain chain,
-		  const char *name, bool page, struct wrc_prog *prog);
 /*
  * WAIT for the request and let the body start.  Unless the client computes
  * tt_addr, the body starts with the addition; ladder_tt() takes the result.

@@ -119,7 +119,7 @@ static void patch_text(const struct wrc_prog *prog, const struct wrc_patch *p,
 
 static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		      enum wrc_variant variant,
-		      const struct odrp_wire_word *words, int nr_words)
+		      const struct wrc_word_rule *words, int nr_words)
 {
 	char line[512], label[16];
 
@@ -170,13 +170,13 @@ static void show_text(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		       wrc_word_name(words[i].kind),
 		       prog->word[i].delta ? "next " : "",
 		       prog->word[i].insn == WRC_NONE ? "" : label);
-		if (words[i].kind == ODRP_WIRE_WORD_END)
+		if (words[i].kind == WRC_WORD_END)
 			printf("0, the upper half of tt_addr\n");
-		else if (words[i].kind == ODRP_WIRE_WORD_NEXT)
+		else if (words[i].kind == WRC_WORD_NEXT)
 			printf("%u, or %u for no answer to the next request\n",
 			       be16_to_cpu(words[i].base), words[i].step);
 		else
-			printf(words[i].kind == ODRP_WIRE_WORD_ANSWER ?
+			printf(words[i].kind == WRC_WORD_ANSWER ?
 				       "%u, or %u for no answer\n" :
 				       "%u + r * %u\n",
 			       be16_to_cpu(words[i].base), words[i].step);
@@ -192,7 +192,7 @@ static struct json_object *text_object(const char *key, const char *text)
 }
 
 static struct json_object *words_json(const struct wrc_prog *prog,
-				      const struct odrp_wire_word *words, int n)
+				      const struct wrc_word_rule *words, int n)
 {
 	struct json_object *all = json_object_new_array();
 	char label[16];
@@ -248,7 +248,7 @@ static struct json_object *cells_json(const struct wrc_prog *prog,
 
 static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
 		      enum wrc_variant variant,
-		      const struct odrp_wire_word *words, int nr_words)
+		      const struct wrc_word_rule *words, int nr_words)
 {
 	struct json_object *insns = json_object_new_array();
 	struct json_object *patches = json_object_new_array();
@@ -288,7 +288,7 @@ static void show_json(const struct wrc_prog *prog, const struct wrc_geom *geom,
 
 int wrc_cmd_show(const struct wrc_cmd *cmd)
 {
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	struct wrc_image im;
 	int status, n;
 

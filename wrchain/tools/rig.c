@@ -443,9 +443,9 @@ static uint8_t *body_put_page(uint8_t *at, const void *page)
 /* Kinds of words that have their other value in the next request. */
 static unsigned int rig_steps(const struct wrc_rig *rig)
 {
-	return (unsigned int)rig->quiet << ODRP_WIRE_WORD_ANSWER |
-	       (unsigned int)rig->early << ODRP_WIRE_WORD_EARLY |
-	       (unsigned int)rig->next_quiet << ODRP_WIRE_WORD_NEXT;
+	return (unsigned int)rig->quiet << WRC_WORD_ANSWER |
+	       (unsigned int)rig->early << WRC_WORD_EARLY |
+	       (unsigned int)rig->next_quiet << WRC_WORD_NEXT;
 }
 
 /*

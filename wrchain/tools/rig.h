@@ -58,7 +58,7 @@ struct wrc_rig {
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 	struct wrc_bind bind;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	int nr_words, nr_front;		/* front: those before the page */
 
 	struct snic *nic;

@@ -29,7 +29,7 @@
  * queue pair only, and once.
  *
  * Heartbeats and grants (ODRP_WIRE_F_SIGNED of wire.h) have the first 16 bytes of
- * HMAC(K, struct odrp_auth_said | what is in front of the MAC).  They count for the
+ * HMAC(K, struct odrp_auth_said | what is written, without the MAC).  They count for the
  * connection of that handshake, as it is the only one under its K that carries any.
  *
  * Both ends pack here what is hashed, without copying it: no function of this file
@@ -352,9 +352,10 @@ odrp_auth_pack_bound(const struct odrp_auth_bound *b, const void *p, __u32 len,
 	return 2;
 }
 
-/* The MAC of a heartbeat; said: memory for one. */
+/* The MAC of a heartbeat of len bytes, at least ODRP_WIRE_SHORT_BEAT; said: memory for
+ * one. */
 static inline unsigned int
-odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b,
+odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b, __u32 len,
 		    struct odrp_auth_said *said, struct odrp_auth_piece *ret)
 {
 	*said = (struct odrp_auth_said){
@@ -365,7 +366,9 @@ odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b,
 	ret[0].len = sizeof(*said);
 	ret[1].p = b;
 	ret[1].len = __builtin_offsetof(struct odrp_wire_beat, mac);
-	return 2;
+	ret[2].p = &b->dead_ms;
+	ret[2].len = len - ODRP_WIRE_SHORT_BEAT;
+	return ret[2].len ? 3 : 2;
 }
 
 /* That of a grant. */

@@ -29,7 +29,8 @@ enum odrp_far_role {
 	ODRP_FAR_QUEUE		= 2,	/* accepted: struct odrp_far_accept, no regions */
 	/* Questions. */
 	ODRP_FAR_DETACH		= 3,	/* its queue pairs and claims are gone: OK */
-	ODRP_FAR_CLAIM		= 4,	/* OK, or BUSY: another one has it */
+	ODRP_FAR_CLAIM		= 4,	/* OK, or BUSY: another one has it; RIGHTS: the
+					 * attachment may not write */
 	ODRP_FAR_UNCLAIM	= 5,	/* OK, also if it had no such claim */
 	ODRP_FAR_FENCE		= 6,	/* OK: nobody has that claim; or BUSY */
 	ODRP_FAR_LOOK		= 7,	/* OK: struct odrp_far_info of a space; or SPACE */

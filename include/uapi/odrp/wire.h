@@ -15,7 +15,7 @@
  *
  * A request is one SEND on an I/O connection:
  *
- *	struct odrp_wire_req | recycle words | page (stores only) | more words
+ *	struct odrp_wire_req | ODRP_WIRE_NEXT_* | page and its end (stores only)
  *
  * and is answered by one RDMA WRITE WITH IMMEDIATE whose immediate is
  * req.id.  A load's answer carries the page to req.raddr/req.rkey, every other
@@ -24,10 +24,9 @@
  * CNode's time-out does.
  *
  * Requests of a connection are executed and answered in order.  So a CNode may
- * ask for no answer to a request (ODRP_WIRE_WORD_ANSWER, or, one request ahead,
- * ODRP_WIRE_WORD_NEXT), which is then quiet: the answer to any later request
- * says that it has been executed, too.  A quiet
- * load's page comes with a plain RDMA WRITE, before that answer.
+ * ask for no answer to a request (ODRP_WIRE_NEXT_QUIET, one request ahead), which
+ * is then quiet: the answer to any later request says that it has been executed,
+ * too.  A quiet load's page comes with a plain RDMA WRITE, before that answer.
  */
 #ifndef _ODRP_WIRE_H
 #define _ODRP_WIRE_H
@@ -54,6 +53,7 @@ enum odrp_wire_role {
  * these hold for the session. */
 #define ODRP_WIRE_F_KEYED	1u	/* translation in the NIC */
 #define ODRP_WIRE_F_SIGNED	2u	/* MACs of heartbeats and grants */
+#define ODRP_WIRE_F_LONG_BEAT	4u	/* heartbeats of 128 bytes */
 
 /*
  * ODRP_WIRE_F_KEYED.  The CNode READs and WRITEs the pages of its slots itself, by
@@ -135,15 +135,19 @@ struct odrp_wire_hello {
  * @beat_rkey:	the admin connection
  * @beat_ms:	how often it should, at least ODRP_WIRE_MIN_BEAT_MS and less
  *		than dead_ms
- * @dead_ms:	after how long without a new beat the MNode reclaims the session
+ * @dead_ms:	after how long without a new beat the MNode reclaims the session; a
+ *		heartbeat may ask for more
  * @tt_rkey:	opens the session's translation table over the admin connection,
  *		for RDMA READs, from address 0 on: 8 bytes a slot, 0 if no page
  *		is mapped there.  When a session has been taken up again, all
  *		chains of before have stopped, so the table says what has become
  *		of the requests without an answer
  * @lease:	pages the CNode may have mapped: at first, or still
+ * @dead_ms_max: ODRP_WIRE_F_LONG_BEAT: the most that a heartbeat may ask for as
+ *		@dead_ms, at least @dead_ms.  Else 0
  * @features:	ODRP_WIRE_F_*, of those that the hello had.  A session keeps them
- *		when it is taken up again
+ *		when it is taken up again, but for ODRP_WIRE_F_LONG_BEAT, which may
+ *		end then
  * @keys_rkey:	ODRP_WIRE_F_KEYED: opens the session's rkeys as @tt_rkey does its
  *		table: 4 bytes, big endian, for each ODRP_WIRE_KEY_SLOTS slots.
  *		Else 0
@@ -167,98 +171,46 @@ struct odrp_wire_admin_accept {
 	__be32	tt_rkey;
 	__be64	lease;
 	__be32	keys_rkey;
-	__u8	resv2[20];
-};
-
-/* What a recycle word counts, and so its width and modulus. */
-enum odrp_wire_word_kind {
-	ODRP_WIRE_WORD_INDEX	= 1,	/* WQE index:   2 bytes, mod 2^16 */
-	ODRP_WIRE_WORD_ENABLE	= 2,	/* SEND_EN:     4 bytes, mod 2^16 */
-	ODRP_WIRE_WORD_WAIT	= 3,	/* WAIT:        4 bytes, mod 2^24 */
-	ODRP_WIRE_WORD_DBR	= 4,	/* RQ doorbell: 4 bytes, mod 2^16 */
-	/*
-	 * Not a count: 1 byte, @base for a request that is to be answered, @step
-	 * for a quiet one.
-	 */
-	ODRP_WIRE_WORD_ANSWER	= 5,
-	/*
-	 * Not a count: 1 byte.  @base: a load's page comes silently, and the
-	 * answer behind it; @step: the page comes with the same immediate as the
-	 * answer, as soon as it is there, and the answer behind it when the slot
-	 * may be used again.
-	 */
-	ODRP_WIRE_WORD_EARLY	= 6,
-	/*
-	 * Not a count: 4 bytes of 0, by @base and @step.  The upper half of tt_addr,
-	 * taken from behind the page and from nowhere else, so that a request which
-	 * ends too soon has an address that no table has.
-	 */
-	ODRP_WIRE_WORD_END	= 7,
-	/*
-	 * Not a count: 1 byte, @base for a request whose successor is to be
-	 * answered, @step for one whose successor is quiet.  A connection's first
-	 * request is always answered.
-	 */
-	ODRP_WIRE_WORD_NEXT	= 8,
+	__be32	dead_ms_max;
+	__u8	resv2[16];
 };
 
 /**
- * struct odrp_wire_word - how to make one recycle word of request r
- * @kind:	enum odrp_wire_word_kind
- * @step:	value = (base + r * step) mod the kind's modulus, big endian,
- * @base:	where r counts the requests of this connection from 0
- *
- * The words stand in the request in the order of the accept's table, without
- * padding.  The first fill the accept's @req_len to the byte; the rest, its
- * @tail_len bytes, stand behind the page.  They re-arm the memory node's chain
- * for its next lap (paper, section 4.4: client-assisted recycling).
- */
-struct odrp_wire_word {
-	__u8	kind;
-	__u8	step;
-	__be16	base;
-};
-
-#define ODRP_WIRE_MAX_WORDS	40
-
-/**
- * struct odrp_wire_io_accept - private data of an I/O REP, 16 + 4 * nr_words
+ * struct odrp_wire_io_accept - private data of an I/O REP, 16 bytes
  * @magic:	ODRP_WIRE_MAGIC
  * @version:	ODRP_WIRE_VERSION
  * @chain:	of the hello
  * @queue:	of the hello
  * @depth:	requests that may be outstanding on this connection; one more
  *		breaks it
- * @nr_words:	recycle words per request, at most ODRP_WIRE_MAX_WORDS
- * @req_len:	bytes of struct odrp_wire_req and words: where the page begins
- * @tail_len:	bytes of words behind the page; 0 but for stores.  What stands
- *		last of a request tells the chain that all of the page has come.
- * @words:	what each word of a request holds, in their order
+ * @resv0:	0, checked
+ * @resv1:	0, checked
  *
- * ODRP_WIRE_F_KEYED: of the connections for loads and mapped stores @nr_words,
- * @req_len and @tail_len are 0, and @depth is how many READs and WRITEs may be
- * outstanding; of READs not more than the connection's initiator depth either.
+ * ODRP_WIRE_F_KEYED: of the connections for loads and mapped stores @depth is how
+ * many READs and WRITEs may be outstanding; of READs not more than the connection's
+ * initiator depth either.
  */
 struct odrp_wire_io_accept {
 	__be32	magic;
 	__be16	version;
 	__u8	chain;
-	__u8	nr_words;
+	__u8	resv0;
 	__be16	queue;
 	__be16	depth;
-	__be16	req_len;
-	__be16	tail_len;
-	struct odrp_wire_word words[];
+	__u8	resv1[4];
 };
 
 /**
  * struct odrp_wire_req - fixed head of a request, 24 bytes
- * @tt_addr:	slot * 8.  Where ODRP_WIRE_WORD_END is asked for the upper half that
- *		stands here is ignored
+ * @tt_addr:	slot * 8.  Of a store the upper half that stands here is ignored
  * @id:		returned as the immediate of the answer
  * @raddr_hi:	where a load's page is to be written; ignored otherwise.
  * @raddr_lo:	(A 64-bit address in two halves: id, address and key must lie
  * @rkey:	together as they do in a WQE, so the address is not aligned.)
+ *
+ * Behind it stands one byte, ODRP_WIRE_NEXT_*.  Of a store the page follows, and
+ * ODRP_WIRE_END_LEN bytes of 0: the upper half of tt_addr, taken from there and from
+ * nowhere else, so that a request which ends too soon has an address that no table has.
  */
 struct odrp_wire_req {
 	__be64	tt_addr;
@@ -268,8 +220,16 @@ struct odrp_wire_req {
 	__be32	rkey;
 };
 
+/* Whether the connection's next request is answered.  Its first request always is. */
+#define ODRP_WIRE_NEXT_ANSWERED	0
+#define ODRP_WIRE_NEXT_QUIET	1
+
+/* Bytes before a store's page, and behind it. */
+#define ODRP_WIRE_REQ_LEN	(sizeof(struct odrp_wire_req) + 1)
+#define ODRP_WIRE_END_LEN	4
+
 /**
- * struct odrp_wire_beat - what the CNode writes every beat_ms, 64 bytes
+ * struct odrp_wire_beat - what the CNode writes every beat_ms, 128 bytes
  * @beat:	changes with each write; ODRP_WIRE_F_SIGNED: grows
  * @used:	pages mapped or being mapped, and frees not yet answered
  * @want:	pages it could use (at least @used)
@@ -278,7 +238,18 @@ struct odrp_wire_req {
  * @ctl_raddr:	where the MNode RDMA-WRITEs struct odrp_wire_grant over the
  * @ctl_rkey:	admin connection; rkey 0: not yet
  * @flags:	ODRP_WIRE_BEAT_*
- * @mac:	ODRP_WIRE_F_SIGNED: of all that.  Else 0
+ * @mac:	ODRP_WIRE_F_SIGNED: of all other fields.  Else 0
+ * @dead_ms:	how long the MNode is asked to keep the session without a new beat.
+ *		The session is kept for the accept's @dead_ms, or for this if it is
+ *		more, but for no more than the accept's @dead_ms_max
+ * @kept:	0, ignored: room for the number of pages whose contents can still be
+ *		asked for
+ * @slabs:	0, ignored: room for a hash of what the CNode holds
+ * @resv0:	0, ignored
+ * @resv1:	0, ignored
+ *
+ * Without ODRP_WIRE_F_LONG_BEAT only the first ODRP_WIRE_SHORT_BEAT bytes are written,
+ * which end with the MAC, and the fields behind them count as 0.
  */
 struct odrp_wire_beat {
 	__be64	beat;
@@ -289,7 +260,21 @@ struct odrp_wire_beat {
 	__be32	ctl_rkey;
 	__be32	flags;
 	__u8	mac[ODRP_WIRE_MAC];
+	__be32	dead_ms;
+	__u8	resv0[4];
+	__be64	kept;
+	__u8	slabs[32];
+	__u8	resv1[16];
 };
+
+#define ODRP_WIRE_SHORT_BEAT	64
+
+/* How many bytes of a heartbeat are written in a session with these features. */
+static inline __u32 odrp_wire_beat_len(__u32 features)
+{
+	return features & ODRP_WIRE_F_LONG_BEAT ? sizeof(struct odrp_wire_beat) :
+						  ODRP_WIRE_SHORT_BEAT;
+}
 
 #define ODRP_WIRE_BEAT_BYE	1u	/* leaves: its pages go with the connection */
 
@@ -387,29 +372,20 @@ ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms, 56);
 ODRP_WIRE_AT(odrp_wire_admin_accept, tt_rkey, 60);
 ODRP_WIRE_AT(odrp_wire_admin_accept, lease, 64);
 ODRP_WIRE_AT(odrp_wire_admin_accept, keys_rkey, 72);
-
-ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_word) == 4);
-ODRP_WIRE_AT(odrp_wire_word, step, 1);
-ODRP_WIRE_AT(odrp_wire_word, base, 2);
+ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms_max, 76);
+ODRP_WIRE_AT(odrp_wire_admin_accept, resv2, 80);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) == 16);
 ODRP_WIRE_AT(odrp_wire_io_accept, chain, 6);
-ODRP_WIRE_AT(odrp_wire_io_accept, nr_words, 7);
 ODRP_WIRE_AT(odrp_wire_io_accept, queue, 8);
 ODRP_WIRE_AT(odrp_wire_io_accept, depth, 10);
-ODRP_WIRE_AT(odrp_wire_io_accept, req_len, 12);
-ODRP_WIRE_AT(odrp_wire_io_accept, tail_len, 14);
-ODRP_WIRE_AT(odrp_wire_io_accept, words, 16);
-ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) +
-		 ODRP_WIRE_MAX_WORDS * sizeof(struct odrp_wire_word) <=
-		 ODRP_WIRE_REP_PRIV_MAX);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_req) == 24);
 ODRP_WIRE_AT(odrp_wire_req, id, 8);
 ODRP_WIRE_AT(odrp_wire_req, raddr_hi, 12);
 ODRP_WIRE_AT(odrp_wire_req, rkey, 20);
 
-ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_beat) == 64);
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_beat) == 128);
 ODRP_WIRE_AT(odrp_wire_beat, used, 8);
 ODRP_WIRE_AT(odrp_wire_beat, want, 16);
 ODRP_WIRE_AT(odrp_wire_beat, lease_held, 24);
@@ -417,6 +393,11 @@ ODRP_WIRE_AT(odrp_wire_beat, ctl_raddr, 32);
 ODRP_WIRE_AT(odrp_wire_beat, ctl_rkey, 40);
 ODRP_WIRE_AT(odrp_wire_beat, flags, 44);
 ODRP_WIRE_AT(odrp_wire_beat, mac, 48);
+ODRP_WIRE_AT(odrp_wire_beat, dead_ms, ODRP_WIRE_SHORT_BEAT);
+ODRP_WIRE_AT(odrp_wire_beat, resv0, 68);
+ODRP_WIRE_AT(odrp_wire_beat, kept, 72);
+ODRP_WIRE_AT(odrp_wire_beat, slabs, 80);
+ODRP_WIRE_AT(odrp_wire_beat, resv1, 112);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_grant) == 32);
 ODRP_WIRE_AT(odrp_wire_grant, lease, 8);

@@ -68,6 +68,8 @@ static void test_admin_accept_bytes(void **state)
 		.dead_ms = htobe32(0x71727374),
 		.tt_rkey = htobe32(0x75767778),
 		.lease = htobe64(0x8182838485868788),
+		.keys_rkey = htobe32(0x91929394),
+		.dead_ms_max = htobe32(0x95969798),
 	};
 
 	assert_bytes(&a, sizeof(a),
@@ -75,35 +77,20 @@ static void test_admin_accept_bytes(void **state)
 		     "1112131415161718" "2122232425262728" "3132333435363738"
 		     "4142434445464748" "51525354" "61626364" "71727374"
 		     "75767778" "8182838485868788"
-		     "000000000000000000000000000000000000000000000000");
+		     "91929394" "95969798" "00000000000000000000000000000000");
 }
 
 static void test_io_accept_bytes(void **state)
 {
-	struct {
-		struct odrp_wire_io_accept head;
-		struct odrp_wire_word words[2];
-	} a = {
-		.head = {
-			.magic = htobe32(ODRP_WIRE_MAGIC),
-			.version = htobe16(ODRP_WIRE_VERSION),
-			.chain = ODRP_WIRE_INVALIDATE,
-			.nr_words = 2,
-			.queue = htobe16(0x0102),
-			.depth = htobe16(0x0304),
-			.req_len = htobe16(0x0506),
-			.tail_len = htobe16(0x0b0c),
-		},
-		.words = {
-			{ ODRP_WIRE_WORD_INDEX, 16, htobe16(0x0708) },
-			{ ODRP_WIRE_WORD_DBR, 1, htobe16(0x090a) },
-		},
+	const struct odrp_wire_io_accept a = {
+		.magic = htobe32(ODRP_WIRE_MAGIC),
+		.version = htobe16(ODRP_WIRE_VERSION),
+		.chain = ODRP_WIRE_INVALIDATE,
+		.queue = htobe16(0x0102),
+		.depth = htobe16(0x0304),
 	};
 
-	assert_ptr_equal(a.head.words, a.words);
-	assert_bytes(&a, sizeof(a),
-		     "4f445250" "0003" "03" "02" "0102" "0304" "0506" "0b0c"
-		     "01100708" "0401090a");
+	assert_bytes(&a, sizeof(a), "4f445250" "0003" "03" "00" "0102" "0304" "00000000");
 }
 
 static void test_request_bytes(void **state)
@@ -137,7 +124,7 @@ static void test_beat_and_grant_bytes(void **state)
 		.beat = htobe64(1), .used = htobe64(2), .want = htobe64(3),
 		.lease_held = htobe64(4), .ctl_raddr = htobe64(5),
 		.ctl_rkey = htobe32(6), .flags = htobe32(7),
-		.mac = { 8, [15] = 9 },
+		.mac = { 8, [15] = 9 }, .dead_ms = htobe32(0x0a0b0c0d),
 	};
 	const struct odrp_wire_signed_grant grant = {
 		.grant = {
@@ -150,7 +137,12 @@ static void test_beat_and_grant_bytes(void **state)
 	assert_bytes(&beat, sizeof(beat),
 		     "0000000000000001" "0000000000000002" "0000000000000003"
 		     "0000000000000004" "0000000000000005" "00000006"
-		     "00000007" "08000000000000000000000000000009");
+		     "00000007" "08000000000000000000000000000009" "0a0b0c0d"
+		     "00000000" "0000000000000000"
+		     "0000000000000000000000000000000000000000000000000000000000000000"
+		     "00000000000000000000000000000000");
+	assert_int_equal(odrp_wire_beat_len(0), 64);
+	assert_int_equal(odrp_wire_beat_len(ODRP_WIRE_F_LONG_BEAT), 128);
 	assert_bytes(&grant, sizeof(grant), "0000000000000001"
 		     "0000000000000002" "00000001" "000000000000000000000000"
 		     "08000000000000000000000000000009");
@@ -193,9 +185,10 @@ static void test_numbers(void **state)
 	assert_int_equal(ODRP_WIRE_NR_CHAINS, 4);
 	assert_int_equal(ODRP_WIRE_F_KEYED, 1);
 	assert_int_equal(ODRP_WIRE_F_SIGNED, 2);
-	assert_int_equal(ODRP_WIRE_WORD_INDEX, 1);
-	assert_int_equal(ODRP_WIRE_WORD_DBR, 4);
-	assert_int_equal(ODRP_WIRE_WORD_END, 7);
+	assert_int_equal(ODRP_WIRE_NEXT_ANSWERED, 0);
+	assert_int_equal(ODRP_WIRE_NEXT_QUIET, 1);
+	assert_int_equal(ODRP_WIRE_REQ_LEN, 25);
+	assert_int_equal(ODRP_WIRE_END_LEN, 4);
 	assert_int_equal(ODRP_WIRE_E_INTERNAL, 8);
 	assert_int_equal(ODRP_WIRE_E_AUTH, 9);
 }

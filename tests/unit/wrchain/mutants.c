@@ -505,7 +505,7 @@ static void vary_word(struct mutants *m, unsigned int i)
 	char who[16];
 
 	snprintf(who, sizeof(who), "word%u", i);
-	vary8(m, who, "kind", &w->kind, ODRP_WIRE_WORD_END + 1);
+	vary8(m, who, "kind", &w->kind, WRC_WORD_END + 1);
 	vary8(m, who, "delta", &w->delta, 3);
 	vary8(m, who, "insn", &w->insn, m->good->nr_insn);
 	vary8(m, who, "width", &w->width, 9);

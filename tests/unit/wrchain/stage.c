@@ -445,12 +445,12 @@ static size_t put_body(const struct stage_cnode *c, bool quiet, bool next,
 	uint8_t *at = to;
 
 	for (int i = 0; i < c->nr_words; i++) {
-		const struct odrp_wire_word *w = &c->words[i];
+		const struct wrc_word_rule *w = &c->words[i];
 		bool step = quiet;
 
-		if (w->kind == ODRP_WIRE_WORD_EARLY)
+		if (w->kind == WRC_WORD_EARLY)
 			step = c->sent % 4 == 1;	/* now and then */
-		else if (w->kind == ODRP_WIRE_WORD_NEXT)
+		else if (w->kind == WRC_WORD_NEXT)
 			step = next;
 
 		if (page && c->prog.word[i].off > c->prog.req_len) {

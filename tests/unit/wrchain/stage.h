@@ -33,7 +33,7 @@ struct stage_cnode {
 	struct wrc_prog prog;
 	struct wrc_geom geom;
 	struct wrc_bind bind;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	int nr_words;
 	__u64 pages[STAGE_DEPTH];	/* page exchange: each instance's first */
 	uint8_t *table;			/* recycle=node: only read, no part of mem */

@@ -200,7 +200,7 @@ static void programs(void **state)
 			assert_int_equal(prog.strict, strict);
 			/* What devices can take, and a request can carry. */
 			assert_true(prog.nr_scatter <= 32);
-			assert_true(prog.nr_words <= ODRP_WIRE_MAX_WORDS);
+			assert_true(prog.nr_words <= WRC_MAX_WORDS);
 			assert_true(prog.req_len <= 256);
 		}
 }

@@ -19,7 +19,7 @@ static void good(void **state)
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++)
 		for (int mode = 0; mode < 4; mode++) {
 			bool strict = mode & 1, exchange = mode & 2;
-			struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+			struct wrc_word_rule words[WRC_MAX_WORDS];
 
 			if (exchange)
 				bench_open_node_exchange(&b, chain, strict,
@@ -34,17 +34,18 @@ static void good(void **state)
 			/* What the client has to say counts nothing. */
 			assert_int_equal(wrc_words(&b.prog, &b.geom, words),
 					 1 + wrc_has_register(&b.prog));
-			assert_int_equal(words[0].kind, ODRP_WIRE_WORD_NEXT);
+			assert_int_equal(words[0].kind, WRC_WORD_NEXT);
 			assert_int_equal(words[0].base, 0);
 			assert_int_equal(words[0].step, 1);
 			if (b.prog.nr_words > 1) {
 				assert_int_equal(words[1].kind,
-						 ODRP_WIRE_WORD_END);
+						 WRC_WORD_END);
 				assert_int_equal(words[1].base, 0);
 				assert_int_equal(words[1].step, 0);
 			}
-			assert_int_equal(b.geom.req_len,
-					 sizeof(struct odrp_wire_req) + 1);
+			assert_int_equal(b.geom.req_len, ODRP_WIRE_REQ_LEN);
+			assert_int_equal(b.prog.tail_len, wrc_has_register(&b.prog) ?
+					 ODRP_WIRE_END_LEN : 0);
 			bench_close(&b);
 		}
 }
@@ -497,7 +498,7 @@ static void images(void **state)
 
 	bench_open_node(&b, ODRP_WIRE_LOAD, true, K);
 	b.prog.nr_words = 1;
-	b.prog.word[0].kind = ODRP_WIRE_WORD_ANSWER;
+	b.prog.word[0].kind = WRC_WORD_ANSWER;
 	b.prog.word[0].insn = b.prog.nr_insn - 1;
 	expect_refusal(&b, WRC_RULE_TABLE, "the client has a say in it, too");
 	bench_close(&b);

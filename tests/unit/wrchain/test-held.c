@@ -7,7 +7,7 @@
 
 /*
  * Block at which, in an instance, each thing has happened; from the listings
- * in tests/golden.
+ * of "wrc dis --prog NAME".
  */
 struct when {
 	enum odrp_wire_chain chain;
@@ -134,7 +134,7 @@ static void own_registers(void **state)
 #define OWN_ADDR (WRC_POOL_IOVA + 0x1000)
 #define OLD_ADDR (WRC_POOL_IOVA + 0x2000)
 
-/* From the listings exchange-NAME in tests/golden; 99: never. */
+/* From the listings of --variant exchange; 99: never. */
 struct exchange {
 	enum odrp_wire_chain chain;
 	uint32_t swapped, slot_taken, page_taken;

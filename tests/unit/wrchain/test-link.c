@@ -130,7 +130,7 @@ static void strict(void **state)
 		for (unsigned int i = 0; i < q.nr_words; i++) {
 			const struct wrc_word *w = &q.word[i];
 
-			if (w->kind != ODRP_WIRE_WORD_INDEX)
+			if (w->kind != WRC_WORD_INDEX)
 				continue;
 			assert_int_equal(w->insn, seen++);
 			assert_int_equal(w->delta, w->insn < 2);

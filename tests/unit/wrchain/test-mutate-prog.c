@@ -246,7 +246,7 @@ static bool same_held(const struct program *p, const struct mutant *m)
 static bool is_same(const struct program *p, const struct mutant *m)
 {
 	const struct stage_cnode *c = &p->st.c[0];
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	int n = wrc_words(&m->prog, &m->geom, words);
 
 	return !memcmp(&m->geom, &c->geom, sizeof(m->geom)) &&

@@ -416,7 +416,7 @@ static void quiet(enum odrp_wire_chain chain, bool strict, int fetch)
 	for (uint32_t lap = 0; lap < 5; lap++) {
 		uint32_t first = rig.sent, last = first + DEPTH - 2, r;
 
-		assert_int_equal(rig.words[0].kind, ODRP_WIRE_WORD_NEXT);
+		assert_int_equal(rig.words[0].kind, WRC_WORD_NEXT);
 		rig.words[0].step = says[lap];
 		for (r = first; r <= last; r++) {
 			rig.quiet = r != first && r != last;

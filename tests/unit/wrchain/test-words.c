@@ -141,7 +141,7 @@ struct formula {
 };
 
 struct client {
-	struct formula f[ODRP_WIRE_MAX_WORDS];
+	struct formula f[WRC_MAX_WORDS];
 	int n, at;
 	uint32_t r;
 };
@@ -164,23 +164,23 @@ static inline void expect_step(struct client *c, const struct model *m,
 			       uint16_t loop, uint16_t at, uint32_t cqes)
 {
 	if (m->strict)
-		expect(c, ODRP_WIRE_WORD_INDEX, at);
+		expect(c, WRC_WORD_INDEX, at);
 	switch (s->what) {
 	case 'R':
-		expect(c, ODRP_WIRE_WORD_WAIT, request);
+		expect(c, WRC_WORD_WAIT, request);
 		break;
 	case 'W':
-		expect(c, ODRP_WIRE_WORD_WAIT, (cqes - 1) & 0xffffff);
+		expect(c, WRC_WORD_WAIT, (cqes - 1) & 0xffffff);
 		break;
 	case 'E':
-		expect(c, ODRP_WIRE_WORD_ENABLE, (uint16_t)(loop + s->end));
+		expect(c, WRC_WORD_ENABLE, (uint16_t)(loop + s->end));
 		break;
 	case 'A':
-		expect(c, ODRP_WIRE_WORD_ENABLE,
+		expect(c, WRC_WORD_ENABLE,
 		       (uint16_t)(m->client + (s->end ? s->end : 1)));
 		break;
 	case 'M':
-		expect(c, ODRP_WIRE_WORD_WAIT, m->messages);
+		expect(c, WRC_WORD_WAIT, m->messages);
 		break;
 	}
 }
@@ -207,18 +207,18 @@ static void serve(struct model *m, struct client *c)
 	assert_int_equal(at, next);
 	if (m->pages_first) {
 		if (m->strict)
-			expect(c, ODRP_WIRE_WORD_INDEX, m->client);
-		expect(c, ODRP_WIRE_WORD_EARLY, WRC_WQE_WRITE);
+			expect(c, WRC_WORD_INDEX, m->client);
+		expect(c, WRC_WORD_EARLY, WRC_WQE_WRITE);
 		m->client++;
 		m->messages = (m->messages + 1) & 0xffffff;
 	}
 	if (m->strict)
-		expect(c, ODRP_WIRE_WORD_INDEX, m->client);
-	expect(c, ODRP_WIRE_WORD_ANSWER, WRC_WQE_WRITE_IMM);
+		expect(c, WRC_WORD_INDEX, m->client);
+	expect(c, WRC_WORD_ANSWER, WRC_WQE_WRITE_IMM);
 	m->posted++;
-	expect(c, ODRP_WIRE_WORD_DBR, m->posted);
+	expect(c, WRC_WORD_DBR, m->posted);
 	if (m->store)
-		expect(c, ODRP_WIRE_WORD_ENABLE, m->tail);
+		expect(c, WRC_WORD_ENABLE, m->tail);
 	/* r + 1 consumed; what remains posted is K - 1, or all K, always. */
 	if ((uint16_t)(m->posted - m->requests - 1) != m->depth - !m->store)
 		fail_msg("request %u leaves %u posted", c->r,
@@ -234,7 +234,7 @@ static void serve(struct model *m, struct client *c)
 /* What a word that is no count says of a quiet request, or an early page. */
 static uint8_t other_opcode(int prog, uint8_t kind)
 {
-	if (kind == ODRP_WIRE_WORD_EARLY)
+	if (kind == WRC_WORD_EARLY)
 		return WRC_WQE_WRITE_IMM;
 	return prog == ODRP_WIRE_LOAD ||
 	       prog == FENCES + ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;
@@ -243,7 +243,7 @@ static uint8_t other_opcode(int prog, uint8_t kind)
 static void open_client(int which, bool strict, uint32_t depth,
 			struct client *c, struct model *m)
 {
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	struct wrc_word_rule words[WRC_MAX_WORDS];
 	struct wrc_opts opts = {
 		.strict_index = strict,
 		.variant = variant_of(which),
@@ -256,17 +256,17 @@ static void open_client(int which, bool strict, uint32_t depth,
 	assert_int_equal(wrc_geom_init(&prog, depth, &geom), 0);
 	memset(c, 0, sizeof(*c));
 	c->n = wrc_words(&prog, &geom, words);
-	assert_true(c->n > 0 && c->n <= ODRP_WIRE_MAX_WORDS);
+	assert_true(c->n > 0 && c->n <= WRC_MAX_WORDS);
 	for (int i = 0; i < c->n; i++) {
 		c->f[i].kind = words[i].kind;
 		c->f[i].base = be16toh(words[i].base);
 		c->f[i].step = words[i].step;
-		if (words[i].kind >= ODRP_WIRE_WORD_ANSWER) {
+		if (words[i].kind >= WRC_WORD_ANSWER) {
 			assert_int_equal(words[i].step,
 					 other_opcode(which, words[i].kind));
 			c->f[i].step = 0;
 		}
-		c->f[i].mask = words[i].kind == ODRP_WIRE_WORD_WAIT ?
+		c->f[i].mask = words[i].kind == WRC_WORD_WAIT ?
 				       0xffffff : 0xffff;
 	}
 	*m = (struct model){ .steps = steps[which], .depth = depth,
@@ -314,7 +314,7 @@ static void every_depth(void **state)
 static void first_lap(void **state)
 {
 	for (int chain = 0; chain < ODRP_WIRE_NR_CHAINS; chain++) {
-		struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+		struct wrc_word_rule words[WRC_MAX_WORDS];
 		struct bench b;
 		int n;
 
@@ -322,12 +322,12 @@ static void first_lap(void **state)
 		n = wrc_words(&b.prog, &b.geom, words);
 		for (int i = 0; i < n; i++) {
 			const struct wrc_word *w = &b.prog.word[i];
-			bool index = w->kind == ODRP_WIRE_WORD_INDEX;
+			bool index = w->kind == WRC_WORD_INDEX;
 			int lap = !index && wrc_is_gate(&b.prog, w->insn) ? 8 : 0;
 
-			if (w->kind == ODRP_WIRE_WORD_DBR)
+			if (w->kind == WRC_WORD_DBR)
 				continue;
-			if (w->kind == ODRP_WIRE_WORD_ANSWER) {
+			if (w->kind == WRC_WORD_ANSWER) {
 				for (uint32_t k = 0; k < 8; k++)
 					assert_int_equal(*bench_field(&b,
 						w->insn, WRC_F_OPCODE, 0, k),

@@ -2,8 +2,8 @@
 /*
  * rping's protocol on the software NIC, both roles: see echo.c.
  */
-#ifndef WRC_TOOLS_ECHO_H
-#define WRC_TOOLS_ECHO_H
+#ifndef TESTS_ECHO_ECHO_H
+#define TESTS_ECHO_ECHO_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,4 +36,4 @@ int echo_connect(struct echo *e, __be32 ip, uint16_t port);
 /* Handles all events and completions; true: there were some. */
 bool echo_serve(struct echo *e);
 
-#endif /* WRC_TOOLS_ECHO_H */
+#endif /* TESTS_ECHO_ECHO_H */
