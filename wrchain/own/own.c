@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ static struct {
 	pthread_mutex_t lock;
 	uint64_t *bit;		/* one for each descriptor number */
 	size_t nr;		/* words of bit */
-	int forks;		/* fork() handlers: 1 not registered yet, 0 registered, or -errno */
-} kept = { .lock = PTHREAD_MUTEX_INITIALIZER, .forks = 1 };
+	bool watched;		/* the fork() handlers are registered */
+} kept = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void fork_prepare(void)
 {
@@ -52,9 +53,12 @@ static void fork_child(void)
 /* Registers the fork() handlers once. The caller holds kept.lock. */
 static int kept_watch(void)
 {
-	if (kept.forks > 0)
-		kept.forks = -pthread_atfork(fork_prepare, fork_parent, fork_child);
-	return kept.forks;
+	int err = 0;
+
+	if (!kept.watched)
+		err = -pthread_atfork(fork_prepare, fork_parent, fork_child);
+	kept.watched |= !err;
+	return err;
 }
 
 /* The caller holds kept.lock. */
@@ -84,6 +88,16 @@ static int fd_raise(int fd)
 	return err ? err : high;
 }
 
+/* Returns fd, or -errno: then it closes fd. */
+static int fd_close_on_exec(int fd)
+{
+	int err = fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
 int own_fd(int fd)
 {
 	int err;
@@ -92,8 +106,8 @@ int own_fd(int fd)
 		return -errno;
 	if (fd < FIRST)
 		fd = fd_raise(fd);
-	else if (fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
-		return -errno;
+	else
+		fd = fd_close_on_exec(fd);
 	if (fd < 0)
 		return fd;
 	err = own_fd_lend(fd);
