@@ -169,7 +169,24 @@ struct wrc_mlx5_ksm_attr {
  */
 void wrc_mlx5_cmd_create_ksm(const struct wrc_mlx5_ksm_attr *attr,
 			     struct wrc_mlx5_cmd *ret_cmd);
-__u32 wrc_mlx5_parse_create_ksm(const void *out, __u8 variant);
+__u32 wrc_mlx5_parse_create_mkey(const void *out, __u8 variant);
+
+/**
+ * struct wrc_mlx5_mtt_attr - a key of a whole umem, for this side alone: peers may
+ *	nothing
+ * @umem:	the umem's number
+ * @iova:	what its first byte's address is; the umem's pages have to begin where
+ *		pages of these addresses do
+ * @variant:	the low byte of its number
+ */
+struct wrc_mlx5_mtt_attr {
+	__u32 pdn, umem;
+	__u64 iova, len;
+	__u8 variant;
+};
+
+void wrc_mlx5_cmd_create_mtt(const struct wrc_mlx5_mtt_attr *attr,
+			     struct wrc_mlx5_cmd *ret_cmd);
 
 /* ---- queue pairs --------------------------------------------------------------- */
 

@@ -110,13 +110,25 @@ int wrc_mlx5_cq_poll(struct wrc_mlx5_cq *cq, struct wrc_cqe *ret_cqe)
 int wrc_mlx5_cq_query(struct wrc_mlx5_cq *cq,
 		      struct wrc_mlx5_cq_info *ret_info)
 {
-	__u8 out[WRC_MLX5_IN_MAX];
-	struct wrc_mlx5_cmd cmd;
-	int err;
+	struct wrc_mlx5_question q;
 
-	wrc_mlx5_cmd_query_cq(cq->cqn, &cmd);
-	err = wrc_mlx5_query(cq->dev, cq->obj, &cmd, out);
+	wrc_mlx5_cq_ask(cq, &q);
+	wrc_mlx5_question_run(&q);
+	return wrc_mlx5_cq_answer(cq->dev, &q, ret_info);
+}
+
+void wrc_mlx5_cq_ask(const struct wrc_mlx5_cq *cq, struct wrc_mlx5_question *ret_q)
+{
+	wrc_mlx5_cmd_query_cq(cq->cqn, &ret_q->cmd);
+	wrc_mlx5_question_init(cq->dev, cq->obj, ret_q);
+}
+
+int wrc_mlx5_cq_answer(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q,
+		       struct wrc_mlx5_cq_info *ret_info)
+{
+	int err = wrc_mlx5_question_end(dev, q);
+
 	if (!err)
-		wrc_mlx5_parse_cq(out, ret_info);
+		wrc_mlx5_parse_cq(q->out, ret_info);
 	return err;
 }

@@ -97,8 +97,8 @@ static int unfit(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd)
 	return cmd->err;
 }
 
-int wrc_mlx5_command(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd,
-		     __u8 *ret_out)
+static int dev_command(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd,
+		       __u8 *ret_out)
 {
 	if (unfit(dev, cmd))
 		return cmd->err;
@@ -131,15 +131,25 @@ int wrc_mlx5_modify(struct wrc_mlx5 *dev, void *obj,
 					 cmd->out_len));
 }
 
-int wrc_mlx5_query(struct wrc_mlx5 *dev, void *obj,
-		   const struct wrc_mlx5_cmd *cmd, __u8 *ret_out)
+void wrc_mlx5_question_init(const struct wrc_mlx5 *dev, void *obj,
+			    struct wrc_mlx5_question *q)
 {
-	if (unfit(dev, cmd))
-		return cmd->err;
-	memset(ret_out, 0, cmd->out_len);
-	return outcome(dev, cmd, ret_out,
-		       dev->devx->query(obj, cmd->in, cmd->in_len, ret_out,
-					cmd->out_len));
+	q->devx = dev->devx;
+	q->obj = obj;
+	memset(q->out, 0, sizeof(q->out));
+}
+
+void wrc_mlx5_question_run(struct wrc_mlx5_question *q)
+{
+	const struct wrc_mlx5_cmd *cmd = &q->cmd;
+
+	q->err = cmd->err ? cmd->err : q->devx->query(q->obj, cmd->in, cmd->in_len,
+						      q->out, cmd->out_len);
+}
+
+int wrc_mlx5_question_end(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q)
+{
+	return unfit(dev, &q->cmd) ? q->cmd.err : outcome(dev, &q->cmd, q->out, q->err);
 }
 
 const char *wrc_mlx5_said(const struct wrc_mlx5 *dev)
@@ -169,7 +179,7 @@ static int query_cap(struct wrc_mlx5 *dev, enum wrc_mlx5_cap_type type,
 	int err;
 
 	wrc_mlx5_cmd_query_cap(type, &cmd);
-	err = wrc_mlx5_command(dev, &cmd, out);
+	err = dev_command(dev, &cmd, out);
 	if (!err)
 		wrc_mlx5_parse_cap(type, out, &dev->caps);
 	return err;
@@ -189,6 +199,22 @@ static int query_caps(struct wrc_mlx5 *dev)
 		err = query_cap(dev, WRC_MLX5_CAP_ROCE, out);
 	free(out);
 	return err;
+}
+
+void wrc_mlx5_no_devx(const char *name, int err, char why[WRC_MLX5_WHY_MAX])
+{
+	if (err == -EINVAL)
+		snprintf(why, WRC_MLX5_WHY_MAX,
+			 "%.60s: cannot be opened for DevX: most likely its "
+			 "firmware has user contexts switched off; mlxconfig "
+			 "-d DEVICE query UCTX_EN should say True(1); if not, "
+			 "mlxconfig -d DEVICE set UCTX_EN=1, and reset the card "
+			 "(mlxfwreset or a cold boot)", name);
+	else
+		snprintf(why, WRC_MLX5_WHY_MAX,
+			 "%.60s: cannot be opened for DevX, which needs Linux "
+			 "4.20 or later and firmware with UCTX_EN=1 "
+			 "(mlxconfig): %s", name, strerror(-err));
 }
 
 int wrc_mlx5_probe(const struct wrc_mlx5_devx *devx, const char *name,
@@ -258,7 +284,7 @@ int wrc_mlx5_roce_query(struct wrc_mlx5 *dev, __u16 index,
 	int err;
 
 	wrc_mlx5_cmd_query_roce(dev->port, index, &cmd);
-	err = wrc_mlx5_command(dev, &cmd, out);
+	err = dev_command(dev, &cmd, out);
 	if (!err)
 		wrc_mlx5_parse_roce(out, ret_roce);
 	return err;

@@ -4,7 +4,7 @@
  * firmware commands, in the caller's memory, all on one UAR page, because
  * WAIT and SEND_EN reach only queues of the same one.
  *
- * One thread.  Everything is 0 or -errno; what the firmware said is in
+ * One thread, but for questions.  Everything is 0 or -errno; what the firmware said is in
  * wrc_mlx5_said().
  */
 #ifndef WRC_MLX5_DEV_H
@@ -45,6 +45,21 @@ struct wrc_mlx5 {
 	struct wrc_mlx5_stats stats;
 	char said[WRC_MLX5_WHY_MAX];
 };
+
+/**
+ * struct wrc_mlx5_question - a query of an object in three steps: ask and answer are for
+ *	the device's thread; between them any other thread calls wrc_mlx5_question_run(),
+ *	which waits for the firmware and uses nothing but the question and the object
+ */
+struct wrc_mlx5_question {
+	const struct wrc_mlx5_devx *devx;
+	void *obj;
+	struct wrc_mlx5_cmd cmd;
+	__u8 out[WRC_MLX5_IN_MAX];
+	int err;
+};
+
+void wrc_mlx5_question_run(struct wrc_mlx5_question *q);
 
 /**
  * struct wrc_mlx5_cq - completion queue
@@ -104,6 +119,16 @@ struct wrc_mlx5_ksm {
 	__u32 key;
 };
 
+/**
+ * struct wrc_mlx5_share - memory that is pinned once, for keys of several domains
+ */
+struct wrc_mlx5_share {
+	struct wrc_mlx5 *dev;
+	void *umem;
+	__u32 id;
+	__u64 len, iova;
+};
+
 /* The device and what it can do, nothing else; for a probe.  why: a sentence. */
 int wrc_mlx5_probe(const struct wrc_mlx5_devx *devx, const char *name,
 		   struct wrc_mlx5 *ret_dev, char why[WRC_MLX5_WHY_MAX]);
@@ -157,6 +182,10 @@ void wrc_mlx5_cq_fini(struct wrc_mlx5_cq *cq);
 int wrc_mlx5_cq_poll(struct wrc_mlx5_cq *cq, struct wrc_cqe *ret_cqe);
 int wrc_mlx5_cq_query(struct wrc_mlx5_cq *cq,
 		      struct wrc_mlx5_cq_info *ret_info);
+/* The same in three steps; see struct wrc_mlx5_question. */
+void wrc_mlx5_cq_ask(const struct wrc_mlx5_cq *cq, struct wrc_mlx5_question *ret_q);
+int wrc_mlx5_cq_answer(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q,
+		       struct wrc_mlx5_cq_info *ret_info);
 
 /*
  * attr: pdn, CQs, sizes and cd_*; all else comes from mem and dev.  -EINVAL:
@@ -176,6 +205,10 @@ int wrc_mlx5_qp_loop(struct wrc_mlx5_qp *qp, __u32 dest_qpn, __u8 access);
 int wrc_mlx5_qp_error(struct wrc_mlx5_qp *qp);
 int wrc_mlx5_qp_query(struct wrc_mlx5_qp *qp,
 		      struct wrc_mlx5_qp_info *ret_info);
+/* The same in three steps; see struct wrc_mlx5_question. */
+void wrc_mlx5_qp_ask(const struct wrc_mlx5_qp *qp, struct wrc_mlx5_question *ret_q);
+int wrc_mlx5_qp_answer(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q,
+		       struct wrc_mlx5_qp_info *ret_info);
 /* BBs before pi may run: record, then register. */
 void wrc_mlx5_qp_ring(struct wrc_mlx5_qp *qp, __u16 pi);
 
@@ -196,5 +229,18 @@ int wrc_mlx5_ksm_init(struct wrc_mlx5_maker *maker,
 		      struct wrc_mlx5_ksm *ret_ksm);
 /* -errno: it is still there. */
 int wrc_mlx5_ksm_fini(struct wrc_mlx5_ksm *ksm);
+
+/*
+ * Pins the memory, which takes long for much of it.  iova: of its first byte, for all
+ * keys; a multiple of any page that the memory may consist of.
+ */
+int wrc_mlx5_share_init(struct wrc_mlx5 *dev, void *va, __u64 len, __u64 iova,
+			struct wrc_mlx5_share *ret_share);
+/* After its keys.  -errno: it is still pinned. */
+int wrc_mlx5_share_fini(struct wrc_mlx5_share *share);
+/* One command: a key in that domain, for reading and writing by this side alone.  The
+ * device's destroy() ends it. */
+int wrc_mlx5_share_key(const struct wrc_mlx5_share *share, __u32 pdn, __u8 variant,
+		       void **ret_obj, __u32 *ret_key);
 
 #endif /* WRC_MLX5_DEV_H */

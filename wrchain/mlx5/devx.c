@@ -59,10 +59,7 @@ static int open_one(struct ibv_device *dev, struct device *ret_dev, char *why)
 	ret_dev->verbs = mlx5dv_open_device(dev, &attr);
 	if (!ret_dev->verbs) {
 		r = error();
-		snprintf(why, WRC_MLX5_WHY_MAX,
-			 "%s: cannot be opened for DevX, which needs Linux "
-			 "4.20 or later and firmware that has it: %s",
-			 name, strerror(-r));
+		wrc_mlx5_no_devx(name, r, why);
 		return r == -ENODEV ? -EOPNOTSUPP : r;
 	}
 	r = status(ibv_query_device(ret_dev->verbs, &ret_dev->attr));

@@ -33,6 +33,8 @@ struct wrc_mlx5_port {
 #define WRC_MLX5_WHY_MAX 384
 
 struct wrc_mlx5_devx {
+	/* Only the thread that opened the device may call these functions. */
+	bool one_thread;
 	/*
 	 * The device of that name; of an empty one, the first mlx5 device.
 	 * -ENODEV: there is none; -EOPNOTSUPP: it is not for this.  Both with
@@ -85,6 +87,13 @@ struct wrc_mlx5_devx {
 	int (*resolve)(void *pd, const struct wrc_mlx5_path *path,
 		       __u8 ret_mac[6]);
 };
+
+/*
+ * The sentence for a device that cannot be opened for DevX; err: of the open, -errno.
+ * Linux says -EINVAL if the firmware has no user contexts (log_max_uctx is 0), which is
+ * what the setting UCTX_EN gives it.
+ */
+void wrc_mlx5_no_devx(const char *name, int err, char why[WRC_MLX5_WHY_MAX]);
 
 /* libibverbs and libmlx5. */
 extern const struct wrc_mlx5_devx wrc_mlx5_devx;

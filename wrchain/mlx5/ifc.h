@@ -130,6 +130,7 @@
 	X(qpc, cs_res, 0x638, 8)					\
 	X(qpc, dbr_umem_valid, 0x683, 1)				\
 	X(create_mkey_in, opcode, 0x00, 16)				\
+	X(create_mkey_in, mkey_umem_valid, 0x61, 1)			\
 	X(create_mkey_out, mkey_index, 0x48, 24)			\
 	X(mkc, free, 0x01, 1)						\
 	X(mkc, umr_en, 0x10, 1)						\
@@ -141,6 +142,7 @@
 	X(mkc, qpn, 0x20, 24)						\
 	X(mkc, mkey_7_0, 0x38, 8)					\
 	X(mkc, pd, 0x68, 24)						\
+	X(mkc, start_addr, 0x80, 64)					\
 	X(mkc, len, 0xc0, 64)						\
 	X(mkc, translations_octword_size, 0x1a0, 32)			\
 	X(mkc, log_page_size, 0x1db, 5)					\
@@ -173,6 +175,8 @@
 	/* Linux 6.12 and DPDK; the id also in rdma-core */		\
 	X(create_qp_in, wq_umem_offset, 0x800, 64)			\
 	X(create_qp_in, wq_umem_id, 0x840, 32)				\
+	/* DPDK and UCX */						\
+	X(create_mkey_in, mkey_umem_id, 0x320, 32)			\
 	/* rdma-core and DPDK */					\
 	X(qpc, dbr_umem_id, 0x720, 32)
 

@@ -205,7 +205,7 @@ int wrc_mlx5_ksm_init(struct wrc_mlx5_maker *maker,
 	err = wrc_mlx5_create(maker->dev, &cmd, out, &ksm.obj);
 	if (err)
 		return err;
-	ksm.key = wrc_mlx5_parse_create_ksm(out, a.variant);
+	ksm.key = wrc_mlx5_parse_create_mkey(out, a.variant);
 	err = ksm_clear(maker, ksm.key, a.entries);
 	if (err) {
 		maker->dev->devx->destroy(ksm.obj);

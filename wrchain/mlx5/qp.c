@@ -177,14 +177,26 @@ int wrc_mlx5_qp_error(struct wrc_mlx5_qp *qp)
 int wrc_mlx5_qp_query(struct wrc_mlx5_qp *qp,
 		      struct wrc_mlx5_qp_info *ret_info)
 {
-	__u8 out[WRC_MLX5_IN_MAX];
-	struct wrc_mlx5_cmd cmd;
-	int err;
+	struct wrc_mlx5_question q;
 
-	wrc_mlx5_cmd_query_qp(qp->qpn, &cmd);
-	err = wrc_mlx5_query(qp->dev, qp->obj, &cmd, out);
+	wrc_mlx5_qp_ask(qp, &q);
+	wrc_mlx5_question_run(&q);
+	return wrc_mlx5_qp_answer(qp->dev, &q, ret_info);
+}
+
+void wrc_mlx5_qp_ask(const struct wrc_mlx5_qp *qp, struct wrc_mlx5_question *ret_q)
+{
+	wrc_mlx5_cmd_query_qp(qp->qpn, &ret_q->cmd);
+	wrc_mlx5_question_init(qp->dev, qp->obj, ret_q);
+}
+
+int wrc_mlx5_qp_answer(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q,
+		       struct wrc_mlx5_qp_info *ret_info)
+{
+	int err = wrc_mlx5_question_end(dev, q);
+
 	if (!err)
-		wrc_mlx5_parse_qp(out, ret_info);
+		wrc_mlx5_parse_qp(q->out, ret_info);
 	return err;
 }
 

@@ -92,20 +92,12 @@ static bool is_error(const struct wrc_cqe *cqe)
  * Counts errors from the newest entry back: after the first error all entries are
  * errors.  Entries beyond the device's producer counter are ignored.
  */
-static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
+void mlx5_cq_info(const struct mlx5_cq *c, const struct wrc_mlx5_cq_info *hw,
+		  struct nic_cq_info *ret_info)
 {
-	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
-	struct nic_cq_info info = { 0 };
-	struct wrc_mlx5_cq_info hw;
+	struct nic_cq_info info = { .written = hw->producer };
 	uint32_t size, n;
-	int r;
 
-	if (!c)
-		return -ENOENT;
-	r = wrc_mlx5_cq_query(&c->cq, &hw);
-	if (r)
-		return r;
-	info.written = hw.producer;
 	size = 1u << c->cq.log_size;
 	n = info.written < size ? info.written : size;
 	while (info.errors < n &&
@@ -113,7 +105,17 @@ static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 				   (size - 1)]))
 		info.errors++;
 	*ret_info = info;
-	return 0;
+}
+
+static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
+{
+	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+	struct wrc_mlx5_cq_info hw;
+	int r = c ? wrc_mlx5_cq_query(&c->cq, &hw) : -ENOENT;
+
+	if (!r)
+		mlx5_cq_info(c, &hw, ret_info);
+	return r;
 }
 
 /* ---- the table ---------------------------------------------------------------------- */
@@ -130,7 +132,11 @@ static void thaw(struct nic *nic)
 
 const struct nic_node_ops mlx5_node_ops = {
 	.ksm_create = ksm_create,
+	.mr_share = mlx5_mr_share,
+	.mr_again = mlx5_mr_again,
 	.cq_info = cq_info,
+	.look = mlx5_look,
+	.seen = mlx5_seen,
 	.qp_loop = mlx5_qp_loop,
 	.freeze = freeze,
 	.thaw = thaw,
@@ -160,5 +166,9 @@ int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
 	m->node.keeps_fences = m->verdict.fences;
 	m->node.keeps_keys = m->verdict.keys;
 	m->node.known = m->verdict.said;
+	if (m->verdict.relaxed) {
+		snprintf(why, NIC_MLX5_WHY_MAX, "%.380s", m->verdict.said);
+		return -EOPNOTSUPP;
+	}
 	return 0;
 }

@@ -25,13 +25,21 @@ struct mlx5_pd {
 
 /**
  * struct mlx5_mr - key
- * @mr:		the registration; NULL: the key is an indirect one, in @ksm
+ * @mr:		the registration; NULL: the key is an indirect one, in @ksm, or one of
+ *		shared memory, @again
+ * @va, @len, @iova: what is registered
+ * @share:	set by mr_share(), if its umem is not NULL
  */
 struct mlx5_mr {
 	uint32_t key;
-	void *mr;
+	void *mr, *again;
+	void *va;
+	uint64_t len, iova;
 	struct wrc_mlx5_ksm ksm;
+	struct wrc_mlx5_share share;
 };
+
+struct mlx5_look;	/* mlx5-look.c */
 
 struct mlx5_cq {
 	uint32_t cqn;
@@ -65,12 +73,14 @@ struct mlx5_conn {
 /**
  * struct nic_mlx5 - an open mlx5 NIC
  * @verdict:	what the report of odrp-hwcheck says of this card
+ * @look:	the thread that asks the card
  */
 struct nic_mlx5 {
 	struct nic nic;
 	struct nic_node node;
 	struct wrc_mlx5 dev;
 	struct verdict verdict;
+	struct mlx5_look *look;
 	const struct mlx5_cm *cm;
 	void *cm_ctx;
 	void *pds, *mrs, *cqs, *qps;	/* roots of search trees */
@@ -93,6 +103,9 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn);
 int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to);
 int mlx5_qp_error(struct nic *nic, uint32_t qpn);
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
+/* What the queue pair's context and its error entries say. */
+void mlx5_qp_info(struct nic *nic, const struct mlx5_qp *q,
+		  const struct wrc_mlx5_qp_info *hw, struct nic_qp_info *ret_info);
 int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 /* mlx5-conn.c */
@@ -107,13 +120,36 @@ int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
 int mlx5_disconnect(struct nic *nic, uint32_t id);
 void mlx5_release(struct nic *nic, uint32_t id);
 
+/* mlx5-share.c */
+int mlx5_mr_share(struct nic *nic, uint32_t key);
+int mlx5_mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key);
+/* 0: the memory of the key is not shared any more, or was not. */
+int mlx5_unshare(struct mlx5_mr *mr);
+
+/* mlx5-look.c */
+/* threaded: a thread waits for the card; else look() does. */
+int mlx5_look_new(struct nic_mlx5 *m, bool threaded);
+/* The thread ends when it has its answer.  Objects may still be asked about. */
+void mlx5_look_stop(struct nic_mlx5 *m);
+void mlx5_look_free(struct nic_mlx5 *m);
+/* See look() in node.h. */
+int mlx5_look(struct nic *nic, const struct nic_look *look);
+int mlx5_seen(struct nic *nic, struct nic_seen *ret_seen);
+/* Call before the object is destroyed.  False: the card does not answer a question about
+ * the object, so the object and its memory have to stay. */
+bool mlx5_look_leaves(struct nic_mlx5 *m, const void *obj);
+
 /* mlx5-node.c */
+/* What the completion queue's context and its error entries say. */
+void mlx5_cq_info(const struct mlx5_cq *c, const struct wrc_mlx5_cq_info *hw,
+		  struct nic_cq_info *ret_info);
 extern const struct nic_node_ops mlx5_node_ops;
 /* No effect while a key that the maker has made exists. */
 void mlx5_drop_maker(struct mlx5_pd *p);
 /*
  * Reads the report of odrp-hwcheck on this card.  where: nic_mlx5_opts.report.
- * -ENAMETOOLONG, with a sentence in why; an unusable report is no error.
+ * -ENAMETOOLONG, or -EOPNOTSUPP if it says that the card orders no writes, both with a
+ * sentence in why; an unusable report is no error.
  */
 int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why);
 

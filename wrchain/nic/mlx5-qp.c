@@ -86,7 +86,7 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 
 	if (!q)
 		return -ENOENT;
-	r = wrc_mlx5_qp_fini(&q->qp);
+	r = mlx5_look_leaves(mlx5_of(nic), q->qp.obj) ? wrc_mlx5_qp_fini(&q->qp) : -EBUSY;
 	if (r)
 		return r;
 	conns_forget(mlx5_of(nic), qpn);
@@ -172,30 +172,33 @@ static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
  * was not executed.  The context's counter is not used then, as it is not known whether the
  * counter includes that WQE.
  */
-int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info)
+void mlx5_qp_info(struct nic *nic, const struct mlx5_qp *q,
+		  const struct wrc_mlx5_qp_info *hw, struct nic_qp_info *ret_info)
 {
-	struct mlx5_qp *q = qp_of(nic, qpn);
 	struct mlx5_end v = { 0 };
-	struct wrc_mlx5_qp_info hw;
-	int r;
 
-	if (!q)
-		return -ENOENT;
-	r = wrc_mlx5_qp_query(&q->qp, &hw);
-	if (r)
-		return r;
-	ret_info->sq_executed = hw.sq_executed;
-	ret_info->error = hw.state == WRC_MLX5_QP_ERR ||
-			  hw.state == WRC_MLX5_QP_SQER;
+	ret_info->sq_executed = hw->sq_executed;
+	ret_info->error = hw->state == WRC_MLX5_QP_ERR ||
+			  hw->state == WRC_MLX5_QP_SQER;
 	ret_info->syndrome = 0;
 	if (!ret_info->error)
-		return 0;
-	look_at(nic_mlx5_cq(nic, q->scqn), qpn, &v);
+		return;
+	look_at(nic_mlx5_cq(nic, q->scqn), q->qpn, &v);
 	if (q->rcqn != q->scqn)
-		look_at(nic_mlx5_cq(nic, q->rcqn), qpn, &v);
+		look_at(nic_mlx5_cq(nic, q->rcqn), q->qpn, &v);
 	if (v.sent)
 		ret_info->sq_executed = v.first;
 	ret_info->syndrome = v.syndrome ? v.syndrome :
 			     q->told ? 0 : WRC_SYND_WR_FLUSH;
-	return 0;
+}
+
+int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info)
+{
+	struct mlx5_qp *q = qp_of(nic, qpn);
+	struct wrc_mlx5_qp_info hw;
+	int r = q ? wrc_mlx5_qp_query(&q->qp, &hw) : -ENOENT;
+
+	if (!r)
+		mlx5_qp_info(nic, q, &hw, ret_info);
+	return r;
 }

@@ -99,6 +99,9 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 	r = mlx5_add(&m->mrs, mr);
 	if (r)
 		goto dereg;
+	mr->va = va;
+	mr->len = len;
+	mr->iova = iova;
 	m->dev.stats.keys++;
 	*ret_key = mr->key;
 	return 0;
@@ -115,9 +118,12 @@ static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
 {
 	int r;
 
-	if (!mr->mr)
+	if (mr->ksm.obj)
 		return wrc_mlx5_ksm_fini(&mr->ksm);
-	r = m->dev.devx->mr_dereg(mr->mr);
+	r = mlx5_unshare(mr);
+	if (!r)
+		r = mr->again ? m->dev.devx->destroy(mr->again) :
+				m->dev.devx->mr_dereg(mr->mr);
 	if (!r)
 		m->dev.stats.keys--;
 	return r;
@@ -169,7 +175,9 @@ static void cq_destroy(struct nic *nic, uint32_t cqn)
 	if (!c)
 		return;
 	tdelete(c, &m->cqs, mlx5_compare);
-	wrc_mlx5_cq_fini(&c->cq);
+	/* A completion queue that the card is asked about stays, with its memory. */
+	if (mlx5_look_leaves(m, c->cq.obj))
+		wrc_mlx5_cq_fini(&c->cq);
 	free(c);
 }
 
@@ -241,11 +249,13 @@ static void close_nic(struct nic *nic)
 		mlx5_release(nic, m->conns->id);
 	if (m->cm_ctx)
 		m->cm->close(m->cm_ctx);
+	mlx5_look_stop(m);
 	tree_empty(nic, &m->qps, drop_qp);
 	while (m->cqs)
 		cq_destroy(nic, **(uint32_t **)m->cqs);
 	tree_empty(nic, &m->mrs, mr_dereg);
 	tree_empty(nic, &m->pds, pd_free);
+	mlx5_look_free(m);
 	wrc_mlx5_close(&m->dev);
 	free(m);
 }
@@ -321,7 +331,7 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 	m->nic.ops = &mlx5_ops;
 	m->nic.node = &m->node;
 	m->node.ops = &mlx5_node_ops;
-	m->nic.event_fd = -1;
+	m->nic.event_fd = m->node.look_fd = -1;
 	m->node.strict_index = opts->strict;
 	m->cm = cm;
 	r = wrc_mlx5_probe(devx, opts->device, &m->dev, why);
@@ -337,6 +347,12 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		r = mlx5_learn(m, opts->report, why);
 	if (!r && cm)
 		r = open_cm(m, why);
+	if (!r) {
+		r = mlx5_look_new(m, cm && !devx->one_thread);
+		if (r)
+			snprintf(why, NIC_MLX5_WHY_MAX, "no thread that asks the card: %s",
+				 strerror(-r));
+	}
 	if (r) {
 		close_nic(&m->nic);
 		return r;

@@ -19,6 +19,29 @@ struct nic_cq_info {
 	uint32_t errors;
 };
 
+/* A peer that the NIC has refused, or that has refused the NIC (heard): its address, and
+ * why, as part of a sentence. */
+struct nic_refusal {
+	__be32 ip;
+	const char *why;
+	bool heard;
+};
+
+/**
+ * struct nic_look - a question about the state of queue pairs and a completion queue
+ * @qpn, @cqn:	their numbers; 0: none
+ */
+struct nic_look {
+	uint32_t qpn[2], cqn;
+};
+
+/* struct nic_seen - the answer; err: 0, or -errno of the first object that failed */
+struct nic_seen {
+	int err;
+	struct nic_qp_info qp[2];
+	struct nic_cq_info cq;
+};
+
 struct nic_node_ops {
 	/*
 	 * Makes an indirect key with the given number of 4 KB entries, all empty.  UMRs
@@ -29,8 +52,32 @@ struct nic_node_ops {
 	int (*ksm_create)(struct nic *nic, uint32_t pdn, uint32_t entries,
 			  unsigned int access, uint8_t variant,
 			  uint32_t *ret_key);
+	/*
+	 * Keys of several domains for the same memory, without registering it for each:
+	 * mr_share() prepares the memory of a key, for as long as that exists, and takes
+	 * as long as mr_reg(); mr_again() then makes a key that gives its domain's queue
+	 * pairs local access and peers no rights.  Its addresses are those of the first
+	 * one, and mr_dereg() destroys it, before the first one.  Both NULL: mr_reg() is
+	 * as good.
+	 */
+	int (*mr_share)(struct nic *nic, uint32_t key);
+	int (*mr_again)(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key);
 	int (*cq_info)(struct nic *nic, uint32_t cqn,
 		       struct nic_cq_info *ret_info);
+	/*
+	 * The same as qp_query() and cq_info(), without waiting for the NIC.  look()
+	 * begins; seen() takes the answer: -EAGAIN if it is not there yet, -ENODATA if
+	 * nothing was asked.  One question at a time (-EBUSY).  The NIC's look_fd is
+	 * readable when an answer has come; seen() empties it.
+	 *
+	 * An object may be destroyed while it is asked about: the call waits until the
+	 * NIC has answered, some milliseconds at most.  If it has not, the object stays,
+	 * with -EBUSY: a card that does not answer would not destroy it, either.
+	 * All other calls that send a command to a card still wait for the card: those
+	 * that make, destroy, stop or connect objects and keys.
+	 */
+	int (*look)(struct nic *nic, const struct nic_look *look);
+	int (*seen)(struct nic *nic, struct nic_seen *ret_seen);
 	/* Connects a queue pair to queue pair `to` of this NIC, which may be itself.
 	 * Of two queue pairs, each needs a call. */
 	int (*qp_loop)(struct nic *nic, uint32_t qpn, uint32_t to);
@@ -49,6 +96,8 @@ struct nic_node_ops {
 	/* Its queue pairs have no limit then. */
 	void (*rate_free)(struct nic *nic, uint32_t rate);
 	int (*qp_limit)(struct nic *nic, uint32_t qpn, uint32_t rate);
+	/* Takes one of the last refusals.  False: there is none.  NULL: there never is. */
+	bool (*refusal)(struct nic *nic, struct nic_refusal *ret_refusal);
 };
 
 /**
@@ -59,6 +108,7 @@ struct nic_node_ops {
  * @keeps_fences: @fence_orders is known to hold: for the software NIC, or for a card by
  *		the report of odrp-hwcheck
  * @keeps_keys:	the same for what translation in the NIC needs
+ * @look_fd:	see look(); -1: answers come at once
  * @known:	both in words, or why nothing is known; NULL or "": no words
  * @max_recv_len: most bytes of a receive entry, 16 per data segment; 0: no bound
  */
@@ -66,6 +116,7 @@ struct nic_node {
 	const struct nic_node_ops *ops;
 	bool strict_index, fence_orders;
 	bool keeps_fences, keeps_keys;
+	int look_fd;
 	const char *known;
 	unsigned int max_recv_len;
 };

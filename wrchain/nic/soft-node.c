@@ -44,6 +44,33 @@ static int soft_cq_info(struct nic *nic, uint32_t cqn,
 	return soft_leave(nic, r);
 }
 
+/* The software NIC answers at once. */
+static int soft_look(struct nic *nic, const struct nic_look *look)
+{
+	struct nic_seen *seen = &soft_of(nic)->seen;
+	unsigned int i;
+
+	*seen = (struct nic_seen){ .err = 0 };
+	for (i = 0; !seen->err && i < 2; i++)
+		if (look->qpn[i])
+			seen->err = soft_qp_query(nic, look->qpn[i], &seen->qp[i]);
+	if (!seen->err && look->cqn)
+		seen->err = soft_cq_info(nic, look->cqn, &seen->cq);
+	soft_of(nic)->looked = true;
+	return 0;
+}
+
+static int soft_seen(struct nic *nic, struct nic_seen *ret_seen)
+{
+	struct nic_soft *s = soft_of(nic);
+
+	if (!s->looked)
+		return -ENODATA;
+	*ret_seen = s->seen;
+	s->looked = false;
+	return 0;
+}
+
 static int soft_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to)
 {
 	const struct snic_qp_conn conn = {
@@ -85,13 +112,30 @@ static int soft_qp_limit(struct nic *nic, uint32_t qpn, uint32_t rate)
 	return soft_leave(nic, snic_qp_limit(soft_enter(nic), qpn, rate));
 }
 
+static bool soft_refusal(struct nic *nic, struct nic_refusal *ret_refusal)
+{
+	struct snic_refused r;
+
+	if (!soft_leave(nic, snic_take_refused(soft_enter(nic), &r)))
+		return false;
+	ret_refusal->ip = r.peer.ip;
+	ret_refusal->heard = r.heard;
+	ret_refusal->why = r.why == SNIC_NO_PLACE ?
+		"udp: no place for one more peer, or one more of this address" :
+		"udp: no address for a peer that has none";
+	return true;
+}
+
 const struct nic_node_ops soft_node_ops = {
 	.ksm_create = soft_ksm_create,
 	.cq_info = soft_cq_info,
+	.look = soft_look,
+	.seen = soft_seen,
 	.qp_loop = soft_qp_loop,
 	.freeze = soft_freeze,
 	.thaw = soft_thaw,
 	.rate_set = soft_rate_set,
 	.rate_free = soft_rate_free,
 	.qp_limit = soft_qp_limit,
+	.refusal = soft_refusal,
 };

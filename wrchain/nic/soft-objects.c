@@ -41,7 +41,7 @@ void soft_mr_dereg(struct nic *nic, uint32_t key)
 
 struct soft_cq **soft_cq_find(struct nic *nic, uint32_t cqn)
 {
-	struct soft_cq **c = &soft_of(nic)->cqs;
+	struct soft_cq **c = &soft_of(nic)->cqs[cqn & (SOFT_CQ_BUCKETS - 1)];
 
 	while (*c && (*c)->cqn != cqn)
 		c = &(*c)->next;
@@ -77,6 +77,7 @@ int soft_cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 		.log_size = log_size, .overrun_ignore = true,
 	};
 	struct soft_cq *c = cq_new(log_size);
+	struct soft_cq **bucket;
 	int r;
 
 	if (!c)
@@ -84,14 +85,25 @@ int soft_cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 	attr.buf = c->buf;
 	r = snic_cq_create(soft_enter(nic), &attr, &c->cqn);
 	if (!r) {
-		c->next = soft_of(nic)->cqs;
-		soft_of(nic)->cqs = c;
+		bucket = &soft_of(nic)->cqs[c->cqn & (SOFT_CQ_BUCKETS - 1)];
+		c->next = *bucket;
+		*bucket = c;
 		*ret_cqn = c->cqn;
 	}
 	soft_leave(nic, 0);
 	if (r)
 		soft_cq_free(c);
 	return r;
+}
+
+static void cq_untell(struct nic_soft *s, const struct soft_cq *c)
+{
+	struct soft_cq **at = &s->told;
+
+	while (*at && *at != c)
+		at = &(*at)->told_next;
+	if (*at)
+		*at = c->told_next;
 }
 
 void soft_cq_destroy(struct nic *nic, uint32_t cqn)
@@ -101,8 +113,10 @@ void soft_cq_destroy(struct nic *nic, uint32_t cqn)
 
 	if (c && snic_cq_destroy(snic, cqn))
 		c = NULL;
-	if (c)
+	if (c) {
 		*pos = c->next;
+		cq_untell(soft_of(nic), c);
+	}
 	soft_leave(nic, 0);
 	if (c)
 		soft_cq_free(c);
@@ -114,8 +128,8 @@ void soft_cqs_notify(void *nic)
 	struct soft_cq *c;
 	uint32_t count;
 
-	for (c = s->cqs; c; c = c->next) {
-		if (!c->told || snic_cq_count(s->snic, c->cqn, &count) ||
+	for (c = s->told; c; c = c->told_next) {
+		if (snic_cq_count(s->snic, c->cqn, &count) ||
 		    count == c->told_count)
 			continue;
 		__atomic_store_n(&c->told_count, count, __ATOMIC_RELEASE);
@@ -133,6 +147,9 @@ int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
 	if (!r)
 		r = snic_cq_count(snic, cqn, &c->told_count);
 	if (!r) {
+		cq_untell(soft_of(nic), c);
+		c->told_next = soft_of(nic)->told;
+		soft_of(nic)->told = c;
 		c->told = told;
 		c->arg = arg;
 		c->taken = c->told_count;

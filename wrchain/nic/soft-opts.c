@@ -5,6 +5,8 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,12 +26,11 @@ struct parse {
 };
 
 /*
- * A word KEY=VALUE.  @old: the key's former name, which the next version removes.  For
- * set(), as far as it needs them: @off, offset of the field in struct nic_soft_opts;
- * @min, @max, its bounds; @port, kind of the port.
+ * A word KEY=VALUE.  For set(), as far as it needs them: @off, offset of the field in
+ * struct nic_soft_opts; @min, @max, its bounds; @port, kind of the port.
  */
 struct word {
-	const char *key, *old;
+	const char *key;
 	int (*set)(struct parse *p, const struct word *w, const char *value);
 	size_t off;
 	uint64_t min, max;
@@ -213,23 +214,49 @@ static int set_interface(struct parse *p, const char *value,
 	return 0;
 }
 
+/*
+ * Parses an IPv4 address, or looks up a host's name; text without letters is no name.
+ * -EHOSTUNREACH: there is no such name, or it has no IPv4 address.
+ */
+static int udp_host(const char *text, __be32 *ret_ip)
+{
+	const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM };
+	struct addrinfo *res;
+	struct in_addr in;
+
+	if (inet_pton(AF_INET, text, &in) == 1) {
+		*ret_ip = in.s_addr;
+		return 0;
+	}
+	if (!text[strspn(text, "0123456789.")])
+		return -EINVAL;
+	if (getaddrinfo(text, NULL, &hints, &res))
+		return -EHOSTUNREACH;
+	*ret_ip = ((struct sockaddr_in *)res->ai_addr)->sin_addr.s_addr;
+	freeaddrinfo(res);
+	return 0;
+}
+
 /* Parses the len bytes ADDRESS:PORT at s, and copies them to text. */
 static int parse_udp_addr(const char *s, size_t len, char *text,
 			  struct snic_udp_addr *ret_addr)
 {
 	const char *colon = memchr(s, ':', len);
-	struct in_addr in;
 	uint64_t n;
+	__be32 ip;
+	int r;
 
 	if (!colon || len >= NIC_SOFT_PATH_MAX)
 		return -EINVAL;
 	memcpy(text, s, len);
 	text[colon - s] = 0;
-	if (inet_pton(AF_INET, text, &in) != 1 ||
-	    parse_number(text + (colon - s) + 1, 65535, &n))
+	if (parse_number(text + (colon - s) + 1, 65535, &n))
 		return -EINVAL;
+	r = udp_host(text, &ip);
+	if (r)
+		return r;
 	text[colon - s] = ':';
-	*ret_addr = (struct snic_udp_addr) { .ip = in.s_addr, .port = n };
+	*ret_addr = (struct snic_udp_addr) { .ip = ip, .port = n };
 	return 0;
 }
 
@@ -251,7 +278,11 @@ static int set_udp_ends(const char *value, struct nic_soft_port *port)
 
 static int set_udp(struct parse *p, const char *value, struct nic_soft_port *port)
 {
-	if (set_udp_ends(value, port))
+	int r = set_udp_ends(value, port);
+
+	if (r == -EHOSTUNREACH)
+		return complain(p, "udp=%s: a name in it has no IPv4 address", value);
+	if (r)
 		return complain(p, "udp=%s: expected ADDRESS:PORT for all who send "
 				"there, or ADDRESS:PORT:ADDRESS:PORT, here and there, "
 				"such as 192.0.2.1:4789:192.0.2.2:4789", value);
@@ -320,16 +351,16 @@ static const struct word soft_words[] = {
 	{ "corrupt", CHANCE(faults.corrupt) },
 	{ "delay_us", .set = set_delay, .off = OFF(uint64_t, faults.delay_ns),
 	  .max = 10 * 1000 * 1000 },
-	{ "forge_after", "truths", COUNT(forge.after) },
-	{ "forge_max", "lies", COUNT(forge.most) },
-	{ "forge_imm", "lie_imm", CHANCE(forge.imm) },
-	{ "forge_data", "lie_data", CHANCE(forge.data) },
-	{ "forge_length", "lie_length", CHANCE(forge.length) },
-	{ "forge_target", "lie_target", CHANCE(forge.target) },
-	{ "forge_replay", "lie_again", CHANCE(forge.replay) },
-	{ "forge_late", "lie_late", CHANCE(forge.late) },
-	{ "forge_opcode", "lie_opcode", CHANCE(forge.opcode) },
-	{ "forge_hello", "lie_hello", CHANCE(forge.hello) },
+	{ "forge_after", COUNT(forge.after) },
+	{ "forge_max", COUNT(forge.most) },
+	{ "forge_imm", CHANCE(forge.imm) },
+	{ "forge_data", CHANCE(forge.data) },
+	{ "forge_length", CHANCE(forge.length) },
+	{ "forge_target", CHANCE(forge.target) },
+	{ "forge_replay", CHANCE(forge.replay) },
+	{ "forge_late", CHANCE(forge.late) },
+	{ "forge_opcode", CHANCE(forge.opcode) },
+	{ "forge_hello", CHANCE(forge.hello) },
 };
 
 #define NR_WORDS (sizeof(soft_words) / sizeof(soft_words[0]))
@@ -349,8 +380,7 @@ static int complain_unknown(struct parse *p)
 static int set_word(struct parse *p, const char *value)
 {
 	for (size_t i = 0; i < NR_WORDS; i++)
-		if (!strcmp(p->key, soft_words[i].key) ||
-		    (soft_words[i].old && !strcmp(p->key, soft_words[i].old)))
+		if (!strcmp(p->key, soft_words[i].key))
 			return soft_words[i].set(p, &soft_words[i], value);
 	return complain_unknown(p);
 }
@@ -404,6 +434,51 @@ int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
 	if (!opts.mac_given)
 		derive_mac(&opts.nic);
 	*ret_opts = opts;
+	return 0;
+}
+
+/* Why the other end gave no address, as the rest of a sentence. */
+static const char *no_address(int r)
+{
+	switch (r) {
+	case -EUSERS:
+		return "the memory node there has no place for one more client, or for "
+		       "one more from this machine: expected fewer, or a wait of 10 s "
+		       "when some have just ended";
+	case -EADDRNOTAVAIL:
+		return "the memory node there has no address that is not taken: expected "
+		       "another port here, or ip=ADDRESS/PREFIX";
+	default:
+		return "nobody there gives an address: expected a memory node with "
+		       "udp=ADDRESS:PORT there, or ip=ADDRESS/PREFIX here";
+	}
+}
+
+int nic_soft_ask_address(struct nic_soft_opts *opts, unsigned int timeout_ms,
+			 char why[NIC_SOFT_WHY_MAX])
+{
+	struct nic_soft_port *p = &opts->ports[0];
+	struct snic_port *port;
+	__be32 ip;
+	int r = snic_port_udp_open(&p->udp[0], &p->udp[1], &port);
+
+	if (r) {
+		snprintf(why, NIC_SOFT_WHY_MAX, "udp=%.90s:%.90s: %s", p->local,
+			 p->remote, strerror(-r));
+		return r;
+	}
+	r = snic_port_ask_address(port, timeout_ms, &ip);
+	if (r) {
+		snprintf(why, NIC_SOFT_WHY_MAX, "udp=%.90s:%.90s: %s", p->local,
+			 p->remote, no_address(r));
+		port->ops->close(port);
+		return r;
+	}
+	*p = (struct nic_soft_port){ .kind = NIC_SOFT_JOINED, .joined = port };
+	opts->nic.ip = ip;
+	opts->nic.prefix_len = 0;	/* all are at the other end of the cable */
+	if (!opts->mac_given)
+		derive_mac(&opts->nic);
 	return 0;
 }
 

@@ -18,28 +18,35 @@ struct soft_cq {
 	uint32_t cqn;
 	uint8_t log_size;
 	struct wrc_cqe *buf;
-	void (*told)(void *arg);	/* see nic_soft_cq_notify(); NULL: not set */
+	void (*told)(void *arg);	/* see nic_soft_cq_notify() */
 	void *arg;
 	/* entries written in all, at the last told(); atomic, stored after the entries */
 	uint32_t told_count;
 	uint32_t taken;			/* how many of them nic_soft_cq_take() has taken */
-	struct soft_cq *next;
+	struct soft_cq *next;		/* in the same bucket */
+	struct soft_cq *told_next;
 };
+
+/* An agent has thousands of completion queues, and looks up hundreds of them at a time. */
+#define SOFT_CQ_BUCKETS	1024	/* power of two */
 
 /**
  * struct nic_soft - an open software NIC
  * @rt:		the NIC's thread, and the lock; NULL: the caller steps the NIC
  * @adopted:	the caller owns @snic
  * @frozen:	freeze() has taken the lock, and thaw() releases it
- * @cqs:	protected by the lock
+ * @looked, @seen: the answer of look() that seen() has not taken yet
+ * @cqs:	by number; protected by the lock
+ * @told:	those with told(), the only ones that the NIC's thread looks at
  */
 struct nic_soft {
 	struct nic nic;
 	struct nic_node node;
 	struct snic *snic;
 	struct snic_rt *rt;
-	bool adopted, frozen;
-	struct soft_cq *cqs;
+	bool adopted, frozen, looked;
+	struct nic_seen seen;
+	struct soft_cq *cqs[SOFT_CQ_BUCKETS], *told;
 	unsigned int nr_ports;
 	struct snic_port *ports[NIC_SOFT_MAX_PORTS];
 };

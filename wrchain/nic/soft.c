@@ -36,8 +36,7 @@ static int soft_report(struct nic *nic, const struct nic_reporter *to)
 		r = to->number(to->arg, #name, st.name);
 	SNIC_COUNTERS(REPORT)
 #undef REPORT
-	/* The former name of fault_forged, which the next version removes. */
-	return r ? r : to->number(to->arg, "fault_lied", st.fault_forged);
+	return r;
 }
 
 static void soft_close(struct nic *nic)
@@ -52,9 +51,11 @@ static void soft_close(struct nic *nic)
 		snic_free(s->snic);
 	for (i = 0; i < s->nr_ports; i++)
 		s->ports[i]->ops->close(s->ports[i]);
-	while ((c = s->cqs)) {
-		s->cqs = c->next;
-		soft_cq_free(c);
+	for (i = 0; i < SOFT_CQ_BUCKETS; i++) {
+		while ((c = s->cqs[i])) {
+			s->cqs[i] = c->next;
+			soft_cq_free(c);
+		}
 	}
 	free(s);
 }
@@ -93,7 +94,7 @@ static struct nic_soft *soft_new(const struct snic_config *cfg)
 	if (s) {
 		s->nic.ops = &soft_ops;
 		s->nic.node = &s->node;
-		s->nic.event_fd = -1;
+		s->nic.event_fd = s->node.look_fd = -1;
 		s->node.ops = &soft_node_ops;
 		s->node.strict_index = !cfg->relaxed_index;
 		s->node.keeps_fences = s->node.keeps_keys = true;
@@ -189,6 +190,19 @@ static int open_kind(const struct nic_soft_port *p, struct snic_port **ret_port)
 	}
 }
 
+/* -errno of opening a port, with what helps. */
+static const char *port_words(int err)
+{
+	switch (err) {
+	case -EADDRINUSE:
+		return "another process uses this port: end it, or take another one";
+	case -EADDRNOTAVAIL:
+		return "this machine does not have the address: expected one of \"ip address\"";
+	default:
+		return strerror(-err);
+	}
+}
+
 static int open_port(struct nic_soft *s, const struct nic_soft_port *p,
 		     char *why)
 {
@@ -201,7 +215,7 @@ static int open_port(struct nic_soft *s, const struct nic_soft_port *p,
 	if (r) {
 		snprintf(why, NIC_SOFT_WHY_MAX, "%s=%.90s%s%.90s: %s",
 			 kinds[p->kind], p->local, *p->remote ? ":" : "",
-			 p->remote, strerror(-r));
+			 p->remote, port_words(r));
 		return r;
 	}
 	s->ports[s->nr_ports++] = port;

@@ -68,6 +68,13 @@ int nic_soft_parse_joined(const char *words, struct nic_soft_opts *ret_opts,
 int nic_soft_open(const struct nic_soft_opts *opts, struct nic **ret_nic,
 		  char why[NIC_SOFT_WHY_MAX]);
 /*
+ * Opens the only port, which is NIC_SOFT_UDP with a remote end, and asks there for an IP
+ * address; sets it in opts, and the port, which is NIC_SOFT_JOINED afterwards.  On an
+ * error (-errno) why has a sentence.
+ */
+int nic_soft_ask_address(struct nic_soft_opts *opts, unsigned int timeout_ms,
+			 char why[NIC_SOFT_WHY_MAX]);
+/*
  * Wraps a software NIC that the caller owns and steps, in the thread that calls this
  * table.  close() does not free snic.  -ENOMEM.
  */

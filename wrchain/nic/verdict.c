@@ -219,12 +219,36 @@ static bool report_is_of_card(const struct reading *rd, struct json_object *repo
 			card->strict ? "yes" : "no");
 }
 
+/* False: nothing else of the report counts. */
+static bool take_ordering(const struct reading *rd, struct json_object *report,
+			  bool *ret_relaxed)
+{
+	struct json_object *value;
+	const char *text;
+
+	if (!report_get(rd, report, "pci_wr_ordering", json_type_string, &value))
+		return false;
+	text = json_object_get_string(value);
+	if (!strcmp(text, VERDICT_PER_MKEY))
+		return true;
+	*ret_relaxed = !strcmp(text, VERDICT_FORCE_RELAX);
+	if (*ret_relaxed)
+		return said_set(rd, "%s has PCI_WR_ORDERING=force_relax, by %s: "
+				"its writes come in any order, and chains rely on "
+				"theirs; mlxconfig -d DEVICE set "
+				"PCI_WR_ORDERING=0, reset the card, and " AGAIN,
+				rd->card->device, rd->path);
+	return report_ignore(rd, "it does not say what PCI_WR_ORDERING is; run "
+			     "odrp-hwcheck --save --wr-ordering=... again");
+}
+
 static void verdict_take(const struct reading *rd, struct json_object *report,
 			 struct verdict *verdict)
 {
 	bool fences, keys;
 
 	if (!report_is_of_card(rd, report) ||
+	    !take_ordering(rd, report, &verdict->relaxed) ||
 	    !get_bool(rd, report, "order_fence", &fences) ||
 	    !get_bool(rd, report, "translate_nic", &keys))
 		return;

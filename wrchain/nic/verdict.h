@@ -15,6 +15,16 @@
 #define VERDICT_SAID_MAX	640
 #define VERDICT_FILE_MAX	(16u << 20)	/* bytes; a report has about 100 KB */
 
+/*
+ * What a report has as pci_wr_ordering: the firmware setting PCI_WR_ORDERING as the
+ * operator has read it.  With the first one, writes to memory are in order, but for keys
+ * that ask otherwise, and ours never do; with the second one, no write is, and what a
+ * completion announces may not be there yet.
+ */
+#define VERDICT_PER_MKEY	"per_mkey"
+#define VERDICT_FORCE_RELAX	"force_relax"
+#define VERDICT_NOT_TOLD	"unknown"
+
 /* The default directory of reports; ends with a slash. */
 extern const char verdict_dir[];
 /* The version of this build. */
@@ -36,10 +46,11 @@ struct verdict_card {
  * struct verdict - what is known of a card
  * @fences:	the card keeps the order that order=fence needs
  * @keys:	the card does what translate=nic needs
+ * @relaxed:	the card orders no writes: nothing may be armed on it
  * @said:	a sentence: what is known, or why nothing is known
  */
 struct verdict {
-	bool fences, keys;
+	bool fences, keys, relaxed;
 	char said[VERDICT_SAID_MAX];
 };
 

@@ -15,6 +15,7 @@ int fake_umem_reg(void *ctx, void *va, size_t len, __u32 *ret_id,
 	assert_non_null(u);
 	*u = (struct fake_umem){ fake.next_umem++, va, len, fake.umems };
 	fake.umems = u;
+	fake.pinned += len;
 	*ret_id = u->id;
 	*ret_umem = u;
 	return 0;
@@ -75,6 +76,7 @@ int fake_mr_reg(void *pd, void *va, __u64 len, __u64 iova,
 		return r;
 	*ret_mr = handle(*ret_key);
 	fake.mrs++;
+	fake.pinned += len;
 	return 0;
 }
 

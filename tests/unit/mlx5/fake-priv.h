@@ -9,6 +9,15 @@
 bool fake_failing(void);
 /* Fails the test with the field's name. */
 void fake_expect(uint64_t have, uint64_t want, const char *what);
+/* Bits of a mailbox, which are cleared there; what is left at the end is an error. */
+uint64_t fake_take(uint8_t *box, unsigned int off, unsigned int bits);
+void fake_nothing_more(const uint8_t *box, size_t len, const char *what);
+void fake_put(uint8_t *box, unsigned int off, unsigned int bits, uint64_t value);
+struct fake_obj *fake_add(unsigned int kind, uint32_t number);
+const struct fake_umem *fake_umem_of(uint32_t id);
+
+/* fake-mkey.c */
+int fake_create_mkey(uint8_t *in, uint8_t *out, void **ret_obj);
 
 /* fake-mem.c */
 void fake_forget_entries(struct fake_obj *o);

@@ -4,6 +4,8 @@
  * second opinion on wrchain/mlx5/ifc.h.
  */
 #include <arpa/inet.h>
+#include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include "fake-priv.h"
 #include "snic/engine/priv.h"
@@ -11,7 +13,6 @@
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)
 #define CQC	0x80
-#define MKC	0x80
 #define MAX_STEPS 1000000
 
 struct fake fake;
@@ -27,7 +28,7 @@ uint64_t fake_bits(const uint8_t *box, unsigned int off, unsigned int bits)
 	return v;
 }
 
-static void put_bits(uint8_t *box, unsigned int off, unsigned int bits,
+void fake_put(uint8_t *box, unsigned int off, unsigned int bits,
 		     uint64_t value)
 {
 	while (bits--) {
@@ -40,15 +41,15 @@ static void put_bits(uint8_t *box, unsigned int off, unsigned int bits,
 }
 
 /* Reads a field and wipes it, so that what nobody has read remains. */
-static uint64_t take(uint8_t *box, unsigned int off, unsigned int bits)
+uint64_t fake_take(uint8_t *box, unsigned int off, unsigned int bits)
 {
 	uint64_t v = fake_bits(box, off, bits);
 
-	put_bits(box, off, bits, 0);
+	fake_put(box, off, bits, 0);
 	return v;
 }
 
-static void expect_nothing_more(const uint8_t *box, size_t len,
+void fake_nothing_more(const uint8_t *box, size_t len,
 				const char *what)
 {
 	for (size_t i = 0; i < len; i++)
@@ -76,7 +77,7 @@ bool fake_failing(void)
 void fake_cap(unsigned int type, unsigned int off, unsigned int bits,
 	      uint64_t value)
 {
-	put_bits(fake.caps[type], off, bits, value);
+	fake_put(fake.caps[type], off, bits, value);
 }
 
 static void default_caps(void)
@@ -127,11 +128,26 @@ void fake_init(void)
 	memcpy(fake.mac, cfg.mac, 6);
 }
 
+/* A query of another thread, for the test's. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+	bool waits, given_up;
+	void *obj;
+	const void *in;
+	void *out;
+	int r;
+} handed = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER,
+};
+
 void fake_adopt(struct snic *snic)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.snic = snic;
 	fake.adopted = true;
+	fake.main = pthread_self();
+	handed.given_up = false;
 	fake.next_umem = 0x100;
 	fake.roce_version = 2;
 	fake.port = (struct wrc_mlx5_port){
@@ -239,7 +255,7 @@ static int fake_port(void *ctx, __u8 port, __u16 gid_index,
 static int refuse(uint8_t *out, uint8_t status)
 {
 	out[0] = status;
-	put_bits(out, 0x20, 32, FAKE_SYNDROME);
+	fake_put(out, 0x20, 32, FAKE_SYNDROME);
 	return -EREMOTEIO;
 }
 
@@ -253,7 +269,7 @@ static bool refusing(unsigned int opcode)
 
 static int query_cap(uint8_t *in, uint8_t *out)
 {
-	unsigned int op_mod = take(in, 0x30, 16);
+	unsigned int op_mod = fake_take(in, 0x30, 16);
 
 	fake_expect(op_mod & 1, 1, "op_mod: current values");
 	op_mod >>= 1;
@@ -264,11 +280,11 @@ static int query_cap(uint8_t *in, uint8_t *out)
 
 static int query_roce(uint8_t *in, uint8_t *out)
 {
-	take(in, 0x40, 16);
-	fake_expect(take(in, 0x5c, 4), 1, "vhca_port_num");
+	fake_take(in, 0x40, 16);
+	fake_expect(fake_take(in, 0x5c, 4), 1, "vhca_port_num");
 	memcpy(out + 16, fake.port.gid, 16);
 	memcpy(out + 16 + 18, fake.mac, 6);
-	put_bits(out + 16, 0xd8, 8, fake.roce_version);
+	fake_put(out + 16, 0xd8, 8, fake.roce_version);
 	return 0;
 }
 
@@ -281,7 +297,7 @@ static int fake_command(void *ctx, const void *in, size_t in_len, void *out,
 
 	assert_int_equal(in_len, 16);
 	memcpy(box, in, in_len);
-	opcode = take(box, 0, 16);
+	opcode = fake_take(box, 0, 16);
 	if (refusing(opcode))
 		return refuse(out, fake.status);
 	if (fake_failing())
@@ -299,7 +315,7 @@ static int fake_command(void *ctx, const void *in, size_t in_len, void *out,
 		fail_msg("0x%x is no general command", opcode);
 		return -EINVAL;
 	}
-	expect_nothing_more(box, sizeof(box), "general command");
+	fake_nothing_more(box, sizeof(box), "general command");
 	return r;
 }
 
@@ -314,7 +330,7 @@ static unsigned int uar_of(uint32_t page)
 
 /* ---- objects ------------------------------------------------------------------- */
 
-static const struct fake_umem *umem(uint32_t id)
+const struct fake_umem *fake_umem_of(uint32_t id)
 {
 	struct fake_umem *u = fake.umems;
 
@@ -335,7 +351,7 @@ static void *in_umem(const struct fake_umem *u, uint64_t off, uint64_t len)
 	return u->va + off;
 }
 
-static struct fake_obj *add(unsigned int kind, uint32_t number)
+struct fake_obj *fake_add(unsigned int kind, uint32_t number)
 {
 	struct fake_obj *o = calloc(1, sizeof(*o));
 
@@ -353,46 +369,46 @@ static int create_cq(uint8_t *in, uint8_t *out, void **ret_obj)
 	const struct fake_umem *u, *rec;
 	uint32_t cqn;
 
-	u = umem(take(in, 0x2c0, 32));
-	fake_expect(take(in, 0x2e0, 1), 1, "cq_umem_valid");
-	rec = umem(take(in, CQC + 0x20, 32));
-	fake_expect(take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
-	fake_expect(take(in, CQC + 0x0e, 1), 1, "cqc.oi");
-	uar_of(take(in, CQC + 0x68, 24));
-	fake_expect(take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
-	attr.log_size = take(in, CQC + 0x63, 5);
+	u = fake_umem_of(fake_take(in, 0x2c0, 32));
+	fake_expect(fake_take(in, 0x2e0, 1), 1, "cq_umem_valid");
+	rec = fake_umem_of(fake_take(in, CQC + 0x20, 32));
+	fake_expect(fake_take(in, CQC + 0x06, 1), 1, "cqc.dbr_umem_valid");
+	fake_expect(fake_take(in, CQC + 0x0e, 1), 1, "cqc.oi");
+	uar_of(fake_take(in, CQC + 0x68, 24));
+	fake_expect(fake_take(in, CQC + 0xa0, 32), FAKE_EQN, "cqc.c_eqn");
+	attr.log_size = fake_take(in, CQC + 0x63, 5);
 	/* Plain registration promises no other offset than 0. */
-	fake_expect(take(in, 0x280, 64), 0, "cq_umem_offset");
+	fake_expect(fake_take(in, 0x280, 64), 0, "cq_umem_offset");
 	attr.buf = in_umem(u, 0, 64ull << attr.log_size);
 	assert_int_equal((uintptr_t)attr.buf % 4096, 0);
 	assert_int_equal(fake_bits(in, CQC + 0x1c0, 64) % 8, 0);
-	in_umem(rec, take(in, CQC + 0x1c0, 64), 8);
-	expect_nothing_more(in, 272, "CREATE_CQ");
+	in_umem(rec, fake_take(in, CQC + 0x1c0, 64), 8);
+	fake_nothing_more(in, 272, "CREATE_CQ");
 	for (unsigned int i = 0; i < 1u << attr.log_size; i++)
 		assert_int_equal(((struct wrc_cqe *)attr.buf)[i].op_own >> 4,
 				 0xf);
 	assert_int_equal(snic_cq_create(fake.snic, &attr, &cqn), 0);
 	snic_cq_lookup(fake.snic, cqn)->count = fake.early_waits;
-	put_bits(out, 0x48, 24, cqn);
-	*ret_obj = add(FAKE_CQ, cqn);
+	fake_put(out, 0x48, 24, cqn);
+	*ret_obj = fake_add(FAKE_CQ, cqn);
 	return 0;
 }
 
 static void take_queues(uint8_t *in, const struct fake_umem *u,
 			struct snic_qp_attr *attr)
 {
-	unsigned int rq_type = take(in, QPC + 0x565, 3);
+	unsigned int rq_type = fake_take(in, QPC + 0x565, 3);
 	uint64_t rq_len = 0;
 
-	attr->log_sq = take(in, QPC + 0x51, 4);
+	attr->log_sq = fake_take(in, QPC + 0x51, 4);
 	assert_true(rq_type == 0 || rq_type == 3);
 	if (!rq_type) {
-		attr->log_rq = take(in, QPC + 0x49, 4);
-		attr->log_rq_stride = take(in, QPC + 0x4d, 3) + 4;
+		attr->log_rq = fake_take(in, QPC + 0x49, 4);
+		attr->log_rq_stride = fake_take(in, QPC + 0x4d, 3) + 4;
 		rq_len = 1ull << (attr->log_rq + attr->log_rq_stride);
 		attr->rq = in_umem(u, 0, rq_len);
 	}
-	fake_expect(take(in, 0x800, 64), 0, "wq_umem_offset");
+	fake_expect(fake_take(in, 0x800, 64), 0, "wq_umem_offset");
 	attr->sq = in_umem(u, rq_len, 64ull << attr->log_sq);
 }
 
@@ -404,27 +420,27 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 	unsigned int uar;
 	uint32_t qpn;
 
-	u = umem(take(in, 0x840, 32));
-	fake_expect(take(in, 0x860, 1), 1, "wq_umem_valid");
-	fake_expect(take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
-	fake_expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
-	uar = uar_of(take(in, QPC + 0x68, 24));
-	fake_expect(take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
-	fake_expect(take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
-	fake_expect(take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
-	fake_expect(take(in, QPC + 0x720, 32), u->id, "qpc.dbr_umem_id");
+	u = fake_umem_of(fake_take(in, 0x840, 32));
+	fake_expect(fake_take(in, 0x860, 1), 1, "wq_umem_valid");
+	fake_expect(fake_take(in, QPC + 0x08, 8), 0, "qpc.st: RC");
+	fake_expect(fake_take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	uar = uar_of(fake_take(in, QPC + 0x68, 24));
+	fake_expect(fake_take(in, QPC + 0x88, 24), 0xffffff, "qpc.user_index");
+	fake_expect(fake_take(in, QPC + 0x58, 2), 1, "qpc.ts_format");
+	fake_expect(fake_take(in, QPC + 0x683, 1), 1, "qpc.dbr_umem_valid");
+	fake_expect(fake_take(in, QPC + 0x720, 32), u->id, "qpc.dbr_umem_id");
 	assert_int_equal(fake_bits(in, QPC + 0x500, 64) % 8, 0);
-	attr.dbr = in_umem(u, take(in, QPC + 0x500, 64), 8);
-	attr.pdn = take(in, QPC + 0x28, 24);
-	attr.scqn = take(in, QPC + 0x3e8, 24);
-	attr.rcqn = take(in, QPC + 0x4e8, 24);
-	attr.cd_slave_send = take(in, QPC + 0x49e, 1);
-	attr.cd_master = take(in, QPC + 0x49f, 1);
+	attr.dbr = in_umem(u, fake_take(in, QPC + 0x500, 64), 8);
+	attr.pdn = fake_take(in, QPC + 0x28, 24);
+	attr.scqn = fake_take(in, QPC + 0x3e8, 24);
+	attr.rcqn = fake_take(in, QPC + 0x4e8, 24);
+	attr.cd_slave_send = fake_take(in, QPC + 0x49e, 1);
+	attr.cd_master = fake_take(in, QPC + 0x49f, 1);
 	take_queues(in, u, &attr);
-	expect_nothing_more(in, 272, "CREATE_QP");
+	fake_nothing_more(in, 272, "CREATE_QP");
 	assert_int_equal(snic_qp_create(fake.snic, &attr, &qpn), 0);
-	put_bits(out, 0x48, 24, qpn);
-	o = add(FAKE_QP, qpn);
+	fake_put(out, 0x48, 24, qpn);
+	o = fake_add(FAKE_QP, qpn);
 	o->dbr = attr.dbr;
 	o->uar = uar;
 	o->rq = attr.rq;
@@ -437,55 +453,11 @@ static int create_qp(uint8_t *in, uint8_t *out, void **ret_obj)
 
 static int alloc_counter(uint8_t *in, uint8_t *out, void **ret_obj)
 {
-	expect_nothing_more(in, 16, "ALLOC_Q_COUNTER");
+	fake_nothing_more(in, 16, "ALLOC_Q_COUNTER");
 	if (fake.counters == FAKE_COUNTERS)
 		return refuse(out, 0x08);
-	put_bits(out, 0x58, 8, ++fake.counters);
-	*ret_obj = add(FAKE_COUNTER, fake.counters);
-	return 0;
-}
-
-/* What is in the memory that it gets nobody has cleared. */
-static void spoil(uint32_t pdn, uint32_t key)
-{
-	struct snic_ksm *k = snic_ksm_find(fake.snic, pdn, key);
-
-	k->free = true;
-	for (uint32_t i = 0; i < k->nr; i++)
-		k->entry[i] = (struct wrc_ksm){
-			.key = htobe32(fake.stale_key),
-			.addr = htobe64(fake.stale_addr),
-		};
-}
-
-/* A free one, of pieces of 4 KB, that UMRs may fill. */
-static int create_mkey(uint8_t *in, uint8_t *out, void **ret_obj)
-{
-	uint32_t pdn = take(in, MKC + 0x68, 24), key;
-	uint32_t entries = take(in, MKC + 0x1a0, 32);
-	uint8_t variant = take(in, MKC + 0x38, 8);
-	unsigned int access;
-
-	fake_expect(take(in, MKC + 0x01, 1), 1, "mkc.free");
-	fake_expect(take(in, MKC + 0x10, 1), 1, "mkc.umr_en");
-	fake_expect(take(in, MKC + 0x16, 2), 3, "mkc.access_mode_1_0: KSM");
-	fake_expect(take(in, MKC + 0x15, 1), 1, "mkc.lr");
-	fake_expect(take(in, MKC + 0x14, 1), fake_bits(in, MKC + 0x12, 1),
-		    "mkc.lw: as rw");
-	access = (take(in, MKC + 0x12, 1) ? SNIC_REMOTE_WRITE : 0) |
-		 (take(in, MKC + 0x13, 1) ? SNIC_REMOTE_READ : 0);
-	fake_expect(take(in, MKC + 0x20, 24), 0xffffff, "mkc.qpn");
-	fake_expect(take(in, MKC + 0xc0, 64), entries * 4096ull, "mkc.len");
-	fake_expect(take(in, MKC + 0x1db, 5), 12, "mkc.log_page_size");
-	assert_true(fake_bits(fake.caps[0], 0x108, 1));
-	assert_true(entries >> fake_bits(fake.caps[0], 0x11a, 6) <= 1);
-	expect_nothing_more(in, 272, "CREATE_MKEY");
-	assert_int_equal(snic_mkey_indirect(fake.snic, pdn, entries, access,
-					    variant, &key), 0);
-	assert_int_equal(key & 0xff, variant);
-	spoil(pdn, key);
-	put_bits(out, 0x48, 24, key >> 8);
-	*ret_obj = add(FAKE_MKEY, key);
+	fake_put(out, 0x58, 8, ++fake.counters);
+	*ret_obj = fake_add(FAKE_COUNTER, fake.counters);
 	return 0;
 }
 
@@ -498,7 +470,7 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 	assert_true(in_len == 16 || in_len == 272);
 	assert_int_equal(out_len, 16);
 	memcpy(box, in, in_len);
-	opcode = take(box, 0, 16);
+	opcode = fake_take(box, 0, 16);
 	if (refusing(opcode))
 		return refuse(out, fake.status);
 	if (fake_failing())
@@ -509,7 +481,7 @@ static int fake_create(void *ctx, const void *in, size_t in_len, void *out,
 	if (opcode == 0x400)
 		return create_cq(box, out, ret_obj);
 	if (opcode == 0x200)
-		return create_mkey(box, out, ret_obj);
+		return fake_create_mkey(box, out, ret_obj);
 	fake_expect(opcode, 0x500, "opcode that makes an object");
 	return create_qp(box, out, ret_obj);
 }
@@ -528,65 +500,65 @@ static void set_access(struct fake_obj *o)
 static int rst2init(struct fake_obj *o, uint8_t *in)
 {
 	memcpy(o->init, in, 272);
-	fake_expect(take(in, 0x80, 32), 0, "opt_param_mask");
-	fake_expect(take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
-	o->access = take(in, QPC + 0x490, 3);	/* rre rwe rae */
+	fake_expect(fake_take(in, 0x80, 32), 0, "opt_param_mask");
+	fake_expect(fake_take(in, QPC + 0x13, 2), 3, "qpc.pm_state");
+	o->access = fake_take(in, QPC + 0x490, 3);	/* rre rwe rae */
 	set_access(o);
-	fake_expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	fake_expect(fake_take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
 	       "qpc.atomic_mode");
-	fake_expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
-	take(in, ADS + 0x10, 16);
-	expect_nothing_more(in, 272, "RST2INIT_QP");
+	fake_expect(fake_take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	fake_take(in, ADS + 0x10, 16);
+	fake_nothing_more(in, 272, "RST2INIT_QP");
 	return 0;
 }
 
 /* Forced, or by what Linux' driver sets on Ethernet. */
 static void take_path(struct fake_obj *o, uint8_t *in)
 {
-	fake_expect(take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
-	take(in, ADS + 0x10, 16);		/* pkey_index */
-	o->loopback = take(in, ADS + 0x00, 1);
+	fake_expect(fake_take(in, ADS + 0x128, 8), 1, "ads.vhca_port_num");
+	fake_take(in, ADS + 0x10, 16);		/* pkey_index */
+	o->loopback = fake_take(in, ADS + 0x00, 1);
 	if (o->loopback)
 		return;
-	take(in, ADS + 0x58, 8);		/* hop_limit */
+	fake_take(in, ADS + 0x58, 8);		/* hop_limit */
 	if (fake.port.ethernet) {
 		if (fake.roce_version == 2)
 			assert_true(fake_bits(in, ADS + 0x110, 16) >= 0xc000);
 		else	/* and no DSCP */
 			assert_int_equal(fake_bits(in, ADS + 0x108, 24), 0);
-		take(in, ADS + 0x110, 16);	/* udp_sport */
-		take(in, ADS + 0x48, 8);	/* src_addr_index */
-		take(in, ADS + 0x64, 8);	/* tclass */
-		take(in, ADS + 0x6c, 20);	/* flow_label */
-		take(in, ADS + 0x10a, 6);	/* dscp */
-		take(in, ADS + 0x121, 3);	/* eth_prio */
-		assert_int_not_equal(take(in, ADS + 0x130, 48), 0);
-		take(in, ADS + 0x80, 64);	/* rgid */
-		assert_int_not_equal(take(in, ADS + 0xc0, 64), 0);
+		fake_take(in, ADS + 0x110, 16);	/* udp_sport */
+		fake_take(in, ADS + 0x48, 8);	/* src_addr_index */
+		fake_take(in, ADS + 0x64, 8);	/* tclass */
+		fake_take(in, ADS + 0x6c, 20);	/* flow_label */
+		fake_take(in, ADS + 0x10a, 6);	/* dscp */
+		fake_take(in, ADS + 0x121, 3);	/* eth_prio */
+		assert_int_not_equal(fake_take(in, ADS + 0x130, 48), 0);
+		fake_take(in, ADS + 0x80, 64);	/* rgid */
+		assert_int_not_equal(fake_take(in, ADS + 0xc0, 64), 0);
 	} else {
-		assert_int_not_equal(take(in, ADS + 0x30, 16), 0); /* rlid */
-		take(in, ADS + 0x29, 7);
-		take(in, ADS + 0x124, 4);
-		fake_expect(take(in, ADS + 0x28, 1), 0, "ads.grh");
+		assert_int_not_equal(fake_take(in, ADS + 0x30, 16), 0); /* rlid */
+		fake_take(in, ADS + 0x29, 7);
+		fake_take(in, ADS + 0x124, 4);
+		fake_expect(fake_take(in, ADS + 0x28, 1), 0, "ads.grh");
 	}
 }
 
 static int init2rtr(struct fake_obj *o, uint8_t *in)
 {
 	memcpy(o->rtr, in, 272);
-	fake_expect(take(in, 0x80, 32), 0xe, "opt_param_mask: rre, rae, rwe");
-	o->mtu = take(in, QPC + 0x40, 3);
+	fake_expect(fake_take(in, 0x80, 32), 0xe, "opt_param_mask: rre, rae, rwe");
+	o->mtu = fake_take(in, QPC + 0x40, 3);
 	assert_in_range(o->mtu, 1, 5);
-	fake_expect(take(in, QPC + 0x43, 5), 30, "qpc.log_msg_max");
-	o->dest_qpn = take(in, QPC + 0xa8, 24);
-	take(in, QPC + 0x488, 3);		/* log_rra_max */
-	take(in, QPC + 0x4a3, 5);		/* min_rnr_nak */
-	take(in, QPC + 0x4a8, 24);		/* next_rcv_psn */
-	fake_expect(take(in, QPC + 0x490, 3), o->access, "rre, rwe, rae");
-	fake_expect(take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
+	fake_expect(fake_take(in, QPC + 0x43, 5), 30, "qpc.log_msg_max");
+	o->dest_qpn = fake_take(in, QPC + 0xa8, 24);
+	fake_take(in, QPC + 0x488, 3);		/* log_rra_max */
+	fake_take(in, QPC + 0x4a3, 5);		/* min_rnr_nak */
+	fake_take(in, QPC + 0x4a8, 24);		/* next_rcv_psn */
+	fake_expect(fake_take(in, QPC + 0x490, 3), o->access, "rre, rwe, rae");
+	fake_expect(fake_take(in, QPC + 0x48c, 4), o->access & 1 ? 3 : 0,
 	       "qpc.atomic_mode");
 	take_path(o, in);
-	expect_nothing_more(in, 272, "INIT2RTR_QP");
+	fake_nothing_more(in, 272, "INIT2RTR_QP");
 	return 0;
 }
 
@@ -599,13 +571,13 @@ static int rtr2rts(struct fake_obj *o, uint8_t *in)
 	};
 
 	memcpy(o->rts, in, 272);
-	fake_expect(take(in, 0x80, 32), 0, "opt_param_mask");
-	take(in, QPC + 0x388, 3);		/* log_sra_max */
-	take(in, QPC + 0x3c8, 24);		/* next_send_psn */
-	conn.retry_cnt = take(in, QPC + 0x38d, 3);
-	conn.rnr_retry = take(in, QPC + 0x390, 3);
-	conn.timeout = take(in, ADS + 0x40, 5);
-	expect_nothing_more(in, 272, "RTR2RTS_QP");
+	fake_expect(fake_take(in, 0x80, 32), 0, "opt_param_mask");
+	fake_take(in, QPC + 0x388, 3);		/* log_sra_max */
+	fake_take(in, QPC + 0x3c8, 24);		/* next_send_psn */
+	conn.retry_cnt = fake_take(in, QPC + 0x38d, 3);
+	conn.rnr_retry = fake_take(in, QPC + 0x390, 3);
+	conn.timeout = fake_take(in, ADS + 0x40, 5);
+	fake_nothing_more(in, 272, "RTR2RTS_QP");
 	if (o->dest_qpn == FAKE_BY_CM)
 		return 0;
 	return snic_qp_connect(fake.snic, o->number, &conn);
@@ -642,8 +614,8 @@ static int fake_modify(void *obj, const void *in, size_t in_len, void *out,
 	assert_in_range(in_len, 16, 272);
 	assert_int_equal(out_len, 16);
 	memcpy(box, in, in_len);
-	opcode = take(box, 0, 16);
-	fake_expect(take(box, 0x48, 24), o->number, "qpn");
+	opcode = fake_take(box, 0, 16);
+	fake_expect(fake_take(box, 0x48, 24), o->number, "qpn");
 	if (refusing(opcode))
 		return refuse(out, fake.status);
 	if (fake_failing())
@@ -670,8 +642,8 @@ static int query_cq(struct fake_obj *o, uint8_t *out)
 	uint32_t count;
 
 	assert_int_equal(snic_cq_count(fake.snic, o->number, &count), 0);
-	put_bits(out, CQC + 0x0e, 1, 1);
-	put_bits(out, CQC + 0x168, 24, count);
+	fake_put(out, CQC + 0x0e, 1, 1);
+	fake_put(out, CQC + 0x168, 24, count);
 	return 0;
 }
 
@@ -680,25 +652,22 @@ static int query_qp(struct fake_obj *o, uint8_t *out)
 	struct snic_qp_info info;
 
 	assert_int_equal(snic_qp_query(fake.snic, o->number, &info), 0);
-	put_bits(out, QPC, 4, info.state == SNIC_QP_ERR ? 6 : o->state);
-	put_bits(out, QPC + 0x49e, 1, o->cd_slave_send);
-	put_bits(out, QPC + 0x49f, 1, o->cd_master);
-	put_bits(out, QPC + 0x5a0, 16, info.sq_executed +
+	fake_put(out, QPC, 4, info.state == SNIC_QP_ERR ? 6 : o->state);
+	fake_put(out, QPC + 0x49e, 1, o->cd_slave_send);
+	fake_put(out, QPC + 0x49f, 1, o->cd_master);
+	fake_put(out, QPC + 0x5a0, 16, info.sq_executed +
 		 (info.state == SNIC_QP_ERR ? fake.bbs_too_far : 0));
-	put_bits(out, QPC + 0x5b0, 16, info.sq_limit);
-	put_bits(out, QPC + 0x5c0, 32, info.rq_consumed);
-	put_bits(out, QPC + 0x5e0, 32, be32toh(o->dbr->rcv));
+	fake_put(out, QPC + 0x5b0, 16, info.sq_limit);
+	fake_put(out, QPC + 0x5c0, 32, info.rq_consumed);
+	fake_put(out, QPC + 0x5e0, 32, be32toh(o->dbr->rcv));
 	return 0;
 }
 
-static int fake_query(void *obj, const void *in, size_t in_len, void *out,
-		      size_t out_len)
+static int query(void *obj, const void *in, void *out)
 {
 	struct fake_obj *o = obj;
 	unsigned int opcode = fake_bits(in, 0, 16);
 
-	assert_int_equal(in_len, 16);
-	assert_int_equal(out_len, 272);
 	fake_expect(fake_bits(in, 0x48, 24), o->number, "number");
 	if (refusing(opcode))
 		return refuse(out, fake.status);
@@ -706,6 +675,57 @@ static int fake_query(void *obj, const void *in, size_t in_len, void *out,
 		return -ENOMEM;
 	fake_expect(opcode, o->kind == FAKE_CQ ? 0x402 : 0x50b, "query");
 	return o->kind == FAKE_CQ ? query_cq(o, out) : query_qp(o, out);
+}
+
+static int query_hand_over(void *obj, const void *in, void *out)
+{
+	int r;
+
+	pthread_mutex_lock(&handed.lock);
+	handed.obj = obj;
+	handed.in = in;
+	handed.out = out;
+	handed.waits = true;
+	while (handed.waits && !handed.given_up)
+		pthread_cond_wait(&handed.done, &handed.lock);
+	r = handed.waits ? -EIO : handed.r;
+	handed.waits = false;
+	pthread_mutex_unlock(&handed.lock);
+	return r;
+}
+
+static int fake_query(void *obj, const void *in, size_t in_len, void *out,
+		      size_t out_len)
+{
+	if (!pthread_equal(pthread_self(), fake.main))
+		return query_hand_over(obj, in, out);
+	assert_int_equal(in_len, 16);
+	assert_int_equal(out_len, 272);
+	return query(obj, in, out);
+}
+
+void fake_serve(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (!fake.held && !poll(&p, 1, 0)) {
+		pthread_mutex_lock(&handed.lock);
+		if (handed.waits) {
+			handed.r = query(handed.obj, handed.in, handed.out);
+			handed.waits = false;
+			pthread_cond_broadcast(&handed.done);
+		}
+		pthread_mutex_unlock(&handed.lock);
+		sched_yield();
+	}
+}
+
+void fake_give_up(void)
+{
+	pthread_mutex_lock(&handed.lock);
+	handed.given_up = true;
+	pthread_cond_broadcast(&handed.done);
+	pthread_mutex_unlock(&handed.lock);
 }
 
 static bool any_qp(void)
@@ -723,7 +743,7 @@ static int fake_destroy(void *obj)
 	bool refused = fake.gone && o->kind == FAKE_MKEY;
 
 	if ((o->kind == FAKE_QP || (o->kind == FAKE_CQ && any_qp())) &&
-	    fake.no_destroy)
+	    (fake.no_destroy || (fake.held && o->kind == FAKE_CQ)))
 		return -EREMOTEIO;
 	while (*pos != o)
 		pos = &(*pos)->next;
@@ -752,6 +772,7 @@ struct fake_obj *fake_qp(uint32_t qpn)
 }
 
 const struct wrc_mlx5_devx fake_devx = {
+	.one_thread = true,
 	.open = fake_open,
 	.close = fake_close,
 	.name = fake_name,

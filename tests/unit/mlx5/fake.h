@@ -10,6 +10,7 @@
 #ifndef TEST_MLX5_FAKE_H
 #define TEST_MLX5_FAKE_H
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,11 +60,15 @@ struct fake_umem {
  *		which have not been executed
  * @stale_entries: a queue pair's receive entries are read once, at the first
  *		doorbell of anybody, and never again
+ * @pinned:	bytes that have ever been registered, by umems and regions
  * @stale_key, @stale_addr: what is in each entry of a new indirect key
  * @still:	nothing moves while somebody waits
  * @no_stop, @no_destroy: queue pairs are not stopped (2ERR and 2RST are refused); they
  *		are not destroyed, and so no completion queue is
  * @gone:	domains and keys are not destroyed, says -EIO, but by closing
+ * @main:	thread of the test, the only one that touches the software NIC: queries of
+ *		other threads are handed to it, and wait for fake_serve()
+ * @held:	they wait there
  * @early_waits: completion queues have one entry more than they should
  */
 struct fake {
@@ -80,7 +85,9 @@ struct fake {
 	unsigned int fail_in, calls;
 	unsigned int bbs_too_far;
 	bool stale_entries, early_waits, still, gone;
-	bool no_stop, no_destroy;
+	bool no_stop, no_destroy, held;
+	pthread_t main;
+	uint64_t pinned;
 	uint32_t stale_key;
 	uint64_t stale_addr;
 	unsigned int opened, pds, mrs, counters;
@@ -98,12 +105,18 @@ extern const struct wrc_mlx5_devx fake_devx;
 void fake_init(void);
 /* The same on a NIC that is somebody else's. */
 void fake_adopt(struct snic *snic);
+/* Does what other threads have asked for, until the descriptor is readable. */
+void fake_serve(int fd);
+/* All that is asked of other threads fails from now on, or until fake_adopt(). */
+void fake_give_up(void);
 /* Everything must have been given back. */
 void fake_fini(void);
 /* Bits of a capability: type as in QUERY_HCA_CAP. */
 void fake_cap(unsigned int type, unsigned int off, unsigned int bits,
 	      uint64_t value);
 struct fake_obj *fake_qp(uint32_t qpn);
+/* under.c: another thread asks the next card, which needs fake_serve(). */
+extern bool under_threads;
 /* Lets the NIC run until nothing moves. */
 void fake_run(void);
 /* Bits of a mailbox. */

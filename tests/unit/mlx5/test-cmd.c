@@ -133,7 +133,22 @@ static void indirect_keys(void **state)
 	attr.pdn = 1 << 24;
 	wrc_mlx5_cmd_create_ksm(&attr, &cmd);
 	assert_int_equal(cmd.err, -ERANGE);
-	assert_int_equal(wrc_mlx5_parse_create_ksm(out, 0xa5), 0x123456a5);
+	assert_int_equal(wrc_mlx5_parse_create_mkey(out, 0xa5), 0x123456a5);
+}
+
+static void shared_memory(void **state)
+{
+	struct wrc_mlx5_mtt_attr attr = {
+		.pdn = 0x1a2b3c, .umem = 0x4d5e6f71, .iova = 0xff15080000000000,
+		.len = 0xfedcba9000, .variant = 0xa5,
+	};
+	struct wrc_mlx5_cmd cmd;
+
+	wrc_mlx5_cmd_create_mtt(&attr, &cmd);
+	golden("create-mkey-mtt", &cmd);
+	attr.pdn = 1 << 24;
+	wrc_mlx5_cmd_create_mtt(&attr, &cmd);
+	assert_int_equal(cmd.err, -ERANGE);
 }
 
 static void queue_pairs(void **state)
@@ -321,6 +336,7 @@ int main(void)
 		cmocka_unit_test(capabilities),
 		cmocka_unit_test(completion_queues),
 		cmocka_unit_test(indirect_keys),
+		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(queue_pairs),
 		cmocka_unit_test(state_changes),
 		cmocka_unit_test(too_wide),

@@ -37,6 +37,22 @@ static void open_dev(struct wrc_mlx5 *dev)
 
 /* ---- probe ------------------------------------------------------------------ */
 
+/* What to do about a firmware without user contexts is in the sentence, whatever the error
+ * is; and all of it fits. */
+static void no_devx(void **state)
+{
+	char why[WRC_MLX5_WHY_MAX], name[65];
+
+	memset(name, 'm', 64);
+	name[64] = 0;
+	wrc_mlx5_no_devx(name, -EINVAL, why);
+	assert_non_null(strstr(why, "mlxconfig -d DEVICE set UCTX_EN=1"));
+	assert_non_null(strstr(why, "(mlxfwreset or a cold boot)"));
+	wrc_mlx5_no_devx("mlx5_0", -EPERM, why);
+	assert_non_null(strstr(why, "UCTX_EN=1"));
+	assert_non_null(strstr(why, strerror(EPERM)));
+}
+
 static void known_by(void **state)
 {
 	char why[WRC_MLX5_WHY_MAX], guid[WRC_MLX5_GUID_MAX];
@@ -650,6 +666,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(no_devx),
 		T(known_by),
 		T(what_it_can),
 		T(what_it_lacks),

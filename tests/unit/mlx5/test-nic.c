@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The agent's NIC on the fake device and a scripted connection manager: what
- * is told about wrong words and unfit devices, chains armed as the agent arms
- * them, connections, and what is known of a queue pair that has stopped.
+ * The agent's NIC on the fake device and a scripted connection manager: wrong words, unfit
+ * devices, chains as the agent arms them, connections, queue pairs that have stopped.
  */
 #include <stdlib.h>
 #include "fake.h"
@@ -399,14 +398,18 @@ static void keys_out_of_memory(void **state)
 	struct nic *nic = open_nic();
 	struct keys keys;
 	struct node n;
-	unsigned int i, pds;
-	int r = -1;
+	unsigned int i, pds, left = 0;
+	int r;
 
 	node_open(&n, nic);
+	assert_int_equal(pool_share(&n.pool), 0);
 	pds = fake.pds;
-	for (i = 1; r && i < 100; i++) {
+	for (i = 1; !left && i < 100; i++) {
 		fake.fail_in = i;
 		r = keys_init(&keys, &n.pool, n.pool.pdn, 3 * WRC_KEY_SLOTS);
+		left = fake.fail_in, fake.fail_in = 0;
+		/* Without a shared key of the pool, it is registered. */
+		assert_int_equal(!r, left || i == 2);
 		if (!r)
 			keys_fini(&keys);
 		assert_null(fake.objs);

@@ -39,10 +39,10 @@ nothing_known() {
 }
 
 # What is printed is what is kept.
-ends 0 --json "--save=$dir/a/" fake0
+ends 0 --json "--save=$dir/a/" --wr-ordering="per_mkey(0)" fake0
 cmp "$dir/out" "$kept" || status=1
 for text in '"guid":"0200:00ff:fe00:ab01"' '"firmware":"0.0.fake"' \
-	'"order_fence":true' '"translate_nic":true' '"strict":true' \
+	'"pci_wr_ordering":"per_mkey"' '"order_fence":true' '"translate_nic":true' '"strict":true' \
 	'"result":"Every program'; do
 	has "$kept" "$text"
 done
@@ -51,9 +51,18 @@ if grep '"error"' "$kept"; then
 fi
 cp "$kept" "$dir/good"
 
+# A card whose writes come in any order: nothing is compared.
+ends 1 "--save=$kept" --wr-ordering=force_relax fake0
+nothing_known
+has "$kept" '"pci_wr_ordering":"force_relax"'
+has "$dir/out" 'PCI_WR_ORDERING is force_relax: '
+ends 64 --wr-ordering=2 fake0
+has "$dir/err" '--wr-ordering=2: expected per_mkey or force_relax'
+
 # Killed in the middle: what was known is known no more.
 ends 9 FAKE=dies "--save=$kept" fake0
 nothing_known
+has "$kept" '"pci_wr_ordering":"unknown"'
 has "$kept" 'The check has not come to its end.'
 
 # One that cannot be compared.

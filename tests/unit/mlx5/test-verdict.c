@@ -104,7 +104,7 @@ static struct json_object *describe(void)
 	struct wrc_mlx5 dev;
 
 	assert_int_equal(wrc_mlx5_probe(&fake_devx, "", &dev, why), 0);
-	assert_int_equal(check_describe(&dev, &ways, &report), 0);
+	assert_int_equal(check_describe(&dev, &ways, VERDICT_PER_MKEY, &report), 0);
 	wrc_mlx5_close(&dev);
 	return report;
 }
@@ -113,7 +113,7 @@ static struct json_object *describe(void)
 static struct json_object *good(void)
 {
 	const struct check check = {
-		true, true, true, true, true, true, true, NULL,
+		true, true, true, true, true, true, true, true, NULL,
 	};
 	struct json_object *report = describe();
 
@@ -156,13 +156,13 @@ static void put(const char *text, size_t len)
 /* All that odrp-hwcheck does, kept. */
 static bool check_card(void)
 {
-	struct check check = { .programs = false };
+	struct check check = { .ordered = true };
 	struct json_object *report;
 	bool whole;
 
 	sides_open(true);
 	assert_int_equal(check_describe(nic_mlx5_device(card.nic), &ways,
-					&report), 0);
+					VERDICT_PER_MKEY, &report), 0);
 	assert_int_equal(check_programs(&card, &soft, report, &check), 0);
 	assert_int_equal(check_questions(&card, &soft, report, &check), 0);
 	whole = check_judge(&check, report);
@@ -171,6 +171,16 @@ static bool check_card(void)
 	side_close(&soft);
 	side_close(&card);
 	return whole;
+}
+
+/* Is there a umem of all pages? */
+static bool is_shared(size_t len)
+{
+	const struct fake_umem *u = fake.umems;
+
+	while (u && u->len != len)
+		u = u->next;
+	return u;
 }
 
 static void expect_agent(bool waits, bool nic_translates)
@@ -186,6 +196,8 @@ static void expect_agent(bool waits, bool nic_translates)
 		fail_msg("%s", why);
 	assert_int_equal(m.waits, waits);
 	assert_int_equal(m.nic_translates, nic_translates);
+	/* What takes long for sessions with keys has been done. */
+	assert_int_equal(is_shared(conf.pool), nic_translates);
 	manager_fini(&m);
 	nic->ops->close(nic);
 }
@@ -210,7 +222,7 @@ static void known(void **state)
 /* Without fences it is as it should be, and the rest holds. */
 static void knows_no_fences(void **state)
 {
-	struct check check = { .fences = true };
+	struct check check = { .fences = true, .ordered = true };
 	struct json_object *report = good();
 
 	sides_open(true);
@@ -300,6 +312,34 @@ static void of_another(void **state)
 	expect(true, true, "fake0, by ");
 }
 
+static void expect_refused(const char *words)
+{
+	char why[NIC_MLX5_WHY_MAX];
+	struct nic *nic;
+
+	assert_int_equal(nic_mlx5_open(&ways, &fake_devx, &quiet_cm, &nic, why),
+			 -EOPNOTSUPP);
+	if (!strstr(why, words))
+		fail_msg("expected '%s' in: %s", words, why);
+}
+
+/* A card whose writes come in any order is not used at all; where nobody has said how
+ * they come, it is used as one that nobody has checked. */
+static void unordered(void **state)
+{
+	change("pci_wr_ordering", WORD("force_relax"));
+	expect_refused("fake0 has PCI_WR_ORDERING=force_relax, by ");
+	*ways.report = 0;
+	expect_agent(true, false);
+	snprintf(ways.report, sizeof(ways.report), "%s/", dir);
+	change("pci_wr_ordering", WORD("unknown"));
+	expect_nothing("it does not say what PCI_WR_ORDERING is; run");
+	change("pci_wr_ordering", WORD("per_mkey "));
+	expect_nothing("it does not say what PCI_WR_ORDERING is; run");
+	change("pci_wr_ordering", WORD("per_mkey"));
+	expect(true, true, "fake0");
+}
+
 /* The card has changed, and the report has not. */
 static void card_changes(void **state)
 {
@@ -324,19 +364,23 @@ static void card_changes(void **state)
 /* Other types, and none. */
 static void other_types(void **state)
 {
-	static const char *const words[] = { "guid", "firmware", "version" };
+	static const char *const words[] = {
+		"guid", "firmware", "version", "pci_wr_ordering",
+	};
 	static const char *const bools[] = {
 		"strict", "order_fence", "translate_nic",
 	};
 	char said[80];
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		snprintf(said, sizeof(said), "%s is missing, or not of type string; "
 			 "run odrp-hwcheck --save again", words[i]);
 		change(words[i], NULL);
 		expect_nothing(said);
 		change(words[i], json_object_new_int(1));
 		expect_nothing(said);
+	}
+	for (int i = 0; i < 3; i++) {
 		snprintf(said, sizeof(said), "%s is missing, or not of type boolean",
 			 bools[i]);
 		change(bools[i], NULL);
@@ -570,6 +614,7 @@ int main(void)
 		T(told_apart),
 		T(not_compared),
 		T(of_another),
+		T(unordered),
 		T(card_changes),
 		T(other_types),
 		T(unseemly),

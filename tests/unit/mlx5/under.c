@@ -121,6 +121,8 @@ static const struct mlx5_cm under_cm = {
 
 /* ---- the NIC ---------------------------------------------------------------------- */
 
+bool under_threads;
+static struct wrc_mlx5_devx under_devx;
 static bool is_open;
 static struct nic_ops ops;
 static void (*real_close)(struct nic *nic);
@@ -129,7 +131,9 @@ static void (*real_close)(struct nic *nic);
 static void close_all(struct nic *nic)
 {
 	real_close(nic);
-	fake_fini();
+	/* An object that is asked about stays until its query ends. */
+	if (!fake.held)
+		fake_fini();
 	is_open = false;
 }
 
@@ -146,9 +150,11 @@ int __wrap_nic_soft_adopt(struct snic *snic, const struct snic_config *cfg,
 	if (is_open)
 		return __real_nic_soft_adopt(snic, cfg, ret_nic);
 	is_open = true;
+	under_devx = fake_devx;
+	under_devx.one_thread = !under_threads;
 	fake_adopt(snic);
 	fake_cap(0, 0x99, 1, cfg->relaxed_index);
-	r = nic_mlx5_open(&opts, &fake_devx, &under_cm, ret_nic, why);
+	r = nic_mlx5_open(&opts, &under_devx, &under_cm, ret_nic, why);
 	if (r)
 		fail_msg("%s", why);
 	ops = *(*ret_nic)->ops;

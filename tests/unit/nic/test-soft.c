@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <nic/node.h>
 #include <nic/soft.h>
 #include <string.h>
 #include "bed/host.h"
@@ -251,6 +252,27 @@ static void bad_calls(void **state)
 					 b->client.qpn, NULL, 0, &id) < 0);
 }
 
+/* Each of many completion queues is found by its number as long as it is there. */
+static void many_queues(void **state)
+{
+	struct bed *b = *state;
+	struct nic *nic = b->server.nic;
+	static uint32_t cqn[10000];
+	struct nic_cq_info info;
+	const unsigned int nr = sizeof(cqn) / sizeof(cqn[0]);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		assert_int_equal(nic->ops->cq_create(nic, 0, &cqn[i]), 0);
+	for (i = 0; i < nr; i++)
+		assert_int_equal(nic->node->ops->cq_info(nic, cqn[i], &info), 0);
+	for (i = 0; i < nr; i += 2)
+		nic->ops->cq_destroy(nic, cqn[i]);
+	for (i = 0; i < nr; i++)
+		assert_int_equal(nic->node->ops->cq_info(nic, cqn[i], &info),
+				 i % 2 ? 0 : -ENOENT);
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -261,6 +283,7 @@ int main(void)
 		T(rejected),
 		T(nobody_there),
 		T(bad_calls),
+		T(many_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Looking after chains on a card: no turn of the agent's loop waits for more than a few
+ * firmware commands, however many chains there are, and a chain that breaks is noticed all
+ * the same.
+ *
+ * Linked with under.c.
+ */
+#include "bed/load.h"
+#include "fake.h"
+
+#define SLOTS	200
+#define QUEUES	16
+#define CHAINS	(QUEUES * ODRP_WIRE_NR_CHAINS)
+
+/* Commands of a turn: a few queues of three each, and the admin connection. */
+#define FEW	16
+
+static struct bed bed;
+static struct load load;
+static unsigned int most;	/* commands of any turn */
+
+void __real_manager_tick(struct manager *m, uint32_t elapsed_ms);
+enum lend_todo __real_manager_work(struct manager *m);
+void __wrap_manager_tick(struct manager *m, uint32_t elapsed_ms);
+enum lend_todo __wrap_manager_work(struct manager *m);
+
+static void turn_ends(unsigned int before)
+{
+	if (fake.calls - before > most)
+		most = fake.calls - before;
+}
+
+void __wrap_manager_tick(struct manager *m, uint32_t elapsed_ms)
+{
+	unsigned int before = fake.calls;
+
+	__real_manager_tick(m, elapsed_ms);
+	turn_ends(before);
+}
+
+enum lend_todo __wrap_manager_work(struct manager *m)
+{
+	unsigned int before = fake.calls;
+	enum lend_todo todo = __real_manager_work(m);
+
+	turn_ends(before);
+	return todo;
+}
+
+static struct sess *sess(void)
+{
+	return bed.m.sess[0];
+}
+
+static void open_bed(void)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.queues = QUEUES;
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, SLOTS, QUEUES, 7);
+	load_init(&load, &bed, 0, SLOTS, 1);
+	load_run(&load, 300);
+	assert_int_equal(sess()->nr_queues, QUEUES);
+	bed_pass(&bed, 1000);
+}
+
+static void close_bed(void)
+{
+	load_fini(&load);
+	bed_close(&bed);
+}
+
+static void test_short_turns(void **state)
+{
+	unsigned int before;
+
+	open_bed();
+	most = 0;
+	before = fake.calls;
+	bed_pass(&bed, 3 * bed.opts.conf.beat_ms);
+	/* All have been asked in each of at least two periods. */
+	assert_true(fake.calls - before >= 2 * CHAINS);
+	assert_in_range(most, 1, FEW);
+	close_bed();
+}
+
+static struct queue *queue_of(unsigned int i)
+{
+	return sess()->queues[i / ODRP_WIRE_NR_CHAINS][i % ODRP_WIRE_NR_CHAINS];
+}
+
+/* Whichever breaks, first or last of the period, at either queue pair. */
+static void test_noticed(void **state)
+{
+	const unsigned int broken[] = { 0, 1, CHAINS / 2 + 1, CHAINS - 1 };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+		struct queue *q;
+
+		open_bed();
+		q = queue_of(broken[i]);
+		assert_int_equal(snic_qp_error(fake.snic, i % 2 && !q->bare ?
+					       q->loop_qpn : q->client_qpn), 0);
+		bed_pass(&bed, 3 * bed.opts.conf.beat_ms);
+		assert_true(bed.m.queues_broken >= 1);
+		close_bed();
+	}
+}
+
+/* A broken admin connection completes nothing. */
+static void test_admin(void **state)
+{
+	open_bed();
+	assert_int_equal(snic_qp_error(fake.snic, sess()->ctl.qpn), 0);
+	bed_pass(&bed, 3 * bed.opts.conf.beat_ms);
+	assert_false(sess_attached(sess()));
+	close_bed();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_short_turns),
+		cmocka_unit_test(test_noticed),
+		cmocka_unit_test(test_admin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
