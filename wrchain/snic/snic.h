@@ -332,6 +332,33 @@ int snic_port_udp_open(const struct snic_udp_addr *local,
 /* The same without a fixed peer: each sender of frames becomes a peer. */
 int snic_port_udp_listen(const struct snic_udp_addr *local,
 			 struct snic_port **ret_port);
+/* Why a port without a fixed peer refuses a sender that has proved its address.  The
+ * sender is told by an ARP reply for the address 0.0.0.N. */
+enum snic_refusal {
+	SNIC_NO_PLACE = 1,	/* there are as many peers as may be, or from its address */
+	SNIC_NO_ADDRESS = 2,	/* it has asked for an address, and others have all */
+};
+
+/**
+ * struct snic_refused - a refusal
+ * @peer:	who was refused; heard: the IPv4 address of who has refused this NIC
+ */
+struct snic_refused {
+	struct snic_udp_addr peer;
+	enum snic_refusal why;
+	bool heard;
+};
+
+/* Takes the oldest of the refusals that this NIC has made or heard; only some are kept.
+ * False: there is none. */
+bool snic_take_refused(struct snic *nic, struct snic_refused *ret_refused);
+/*
+ * Asks the other end, a port without a fixed peer, for an IPv4 address, before the port
+ * is added to a NIC.  The address follows from this socket's address.  -ETIMEDOUT:
+ * nobody there gives one; -EUSERS, -EADDRNOTAVAIL: refused, as enum snic_refusal says.
+ */
+int snic_port_ask_address(struct snic_port *port, unsigned int timeout_ms,
+			  __be32 *ret_ip);
 /* Two ports connected by queues in memory; for tests and the simulator. */
 int snic_port_pair_open(struct snic_port **ret_a, struct snic_port **ret_b);
 
@@ -424,8 +451,8 @@ void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg);
 	X(rx_frames) X(tx_frames) X(rx_bytes) X(tx_bytes)		\
 	X(rx_bad_icrc) X(rx_malformed) X(rx_not_for_us) X(rx_no_qp)	\
 	X(rx_cm) X(rx_cm_malformed) X(rx_arp) X(rx_icmp) X(tx_dropped)	\
-	X(rx_spoofed) X(rx_no_place) X(rx_bad_checksum) X(rx_fragments)	\
-	X(rx_other) X(forwarded)					\
+	X(rx_spoofed) X(rx_no_place) X(rx_unproved) X(rx_bad_checksum)	\
+	X(rx_fragments) X(rx_other) X(forwarded)			\
 	X(port_errors) X(arp_failed)					\
 	X(cm_ignored) X(cm_unknown) X(cm_duplicates) X(cm_retransmits)	\
 	X(cm_timeouts) X(cm_stale) X(cm_rejects) X(cm_limited)		\
@@ -462,7 +489,7 @@ struct snic_rt;
  *		nor block
  */
 struct snic_rt_config {
-	uint32_t spin_us;	/* keep polling so long after the last work */
+	uint32_t spin_us;	/* longest poll for more work (run/spin.h) */
 	void (*completed)(void *arg);
 	void *arg;
 };

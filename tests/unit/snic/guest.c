@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A virtual machine made of bytes; see guest.h. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,9 +31,10 @@ void guest_call(struct guest *g, const char *path)
 	assert_int_equal(connect(g->fd, (struct sockaddr *)&addr, sizeof(addr)),
 			 0);
 	g->size = G_OFFSET + 2 * (G_QUEUE + BUFS);
-	g->memfd = memfd_create("guest", 0);
+	g->memfd = memfd_create("guest", MFD_ALLOW_SEALING);
 	assert_true(g->memfd >= 0);
 	assert_int_equal(ftruncate(g->memfd, g->size), 0);
+	assert_int_equal(fcntl(g->memfd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	g->mem = mmap(NULL, g->size, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      g->memfd, 0);
 	assert_true(g->mem != MAP_FAILED);

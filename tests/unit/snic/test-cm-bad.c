@@ -387,6 +387,46 @@ static void test_flood(void **state)
 	cmbed_close(&t);
 }
 
+/* A host connects, and gets no answer to its own request or to anything else. */
+static bool connect_and_go(struct cmbed *t, uint8_t host, unsigned int nr)
+{
+	uint8_t priv[92];
+	struct snic_cm_msg m = make_req(host, 2, 1000 + nr, 0x100 + nr, priv);
+	struct snic_cm_event ev;
+	uint32_t qpn;
+
+	inject(&t->b, host, &m);
+	cmbed_run(t, 1000);
+	if (snic_cm_poll(t->b.nic, &ev) || ev.type != SNIC_CM_REQUEST)
+		return false;
+	qpn = host_qp(&t->b);
+	assert_int_equal(accept_b(t, ev.id, qpn, NULL, 0), 0);
+	assert_int_equal(snic_cm_disconnect(t->b.nic, ev.id), 0);
+	assert_int_equal(snic_cm_release(t->b.nic, ev.id), 0);
+	assert_int_equal(snic_qp_destroy(t->b.nic, qpn), 0);
+	return true;
+}
+
+/* Hosts that connect again and again, and let each connection's end wait for them: they
+ * shut out neither themselves nor others. */
+static void test_many_ends(void **state)
+{
+	unsigned int i, hosts = SNIC_CM_MAX_CONNS / SNIC_CM_PEER_OVER + 1;
+	uint8_t host;
+	struct cmbed t;
+
+	open_b(&t);
+	for (i = 0; i < SNIC_CM_PEER_CONNS + 1; i++)
+		assert_true(connect_and_go(&t, 9, i));
+	assert_in_range(snic_cm_of(t.b.nic)->nr_conns, 1, SNIC_CM_PEER_OVER + 1);
+	for (host = 10; host < 10 + hosts; host++)
+		for (i = 0; i < SNIC_CM_PEER_OVER; i++)
+			assert_true(connect_and_go(&t, host, i));
+	assert_int_equal(snic_cm_of(t.b.nic)->nr_conns, SNIC_CM_MAX_CONNS);
+	assert_true(connect_and_go(&t, 8, 0));
+	cmbed_close(&t);
+}
+
 /* Requests that are refused leave nothing, and shut nobody out, their sender neither. */
 static void test_many_refusals(void **state)
 {
@@ -461,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_messages),
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_many_refusals),
+		cmocka_unit_test(test_many_ends),
 		cmocka_unit_test(test_ids_do_not_come_back),
 	};
 

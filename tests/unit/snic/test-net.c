@@ -198,7 +198,6 @@ static void test_arp_gives_up(void **state)
 	host_close(&s);
 }
 
-/* More addresses than entries: the oldest go, nothing breaks. */
 /* Where does the NIC send what is for host 9? To this one's MAC. */
 static void expect_at(struct host *s, uint8_t host)
 {
@@ -275,6 +274,90 @@ static void test_arp_moves(void **state)
 	host_close(&s);
 }
 
+/* The address of a station that was silent for long is its own while it is asked again,
+ * whoever answers first. */
+static void test_arp_probed(void **state)
+{
+	struct host s;
+	struct frame f;
+	unsigned int sent;
+	__be32 ip;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	s.vt->now += 61 * SECOND;
+	step(&s);
+	sent = s.port.nr_sent;
+	expect_at(&s, 9);
+	assert_int_equal(s.port.nr_sent, sent + 2);	/* a question, too */
+	arp_of(&f, 2, 10, 9, 2);
+	inject(&s, &f);
+	expect_at(&s, 9);
+	assert_true(snic_arp_ip_of(&snic_net_of(s.nic)->arp, mac(9), &ip));
+	assert_int_equal(ip, host_ip(9));
+	arp(&f, 2, 9, 2);
+	inject(&s, &f);
+	s.vt->now += 5000 * MS;
+	step(&s);
+	expect_at(&s, 9);
+	host_close(&s);
+}
+
+/* A message to QP1 from one of many addresses, by station 10, or by as many stations. */
+static void hear_one_of(struct host *s, unsigned int nr, bool by_many)
+{
+	struct frame f;
+
+	roce(&f, 10, 2, 1, 256);
+	f.data[27] = 1;
+	frame_put16(f.data + 28, nr);
+	frame_fix(f.data, f.len);
+	if (by_many)
+		frame_put16(f.data + 8, nr);
+	inject(s, &f);
+}
+
+/* Nobody takes the address of a station that was heard just now, by naming more addresses
+ * than there are entries. */
+static void expect_kept(bool by_many)
+{
+	struct host s;
+	struct frame f;
+	unsigned int i;
+
+	host_open_plugged(&s, 2, 1);
+	arp(&f, 1, 9, 2);
+	inject(&s, &f);
+	for (i = 0; i < 2 * SNIC_ARP_ENTRIES; i++)
+		hear_one_of(&s, i, by_many);
+	roce(&f, 9, 2, 1, 256);
+	f.data[11] = 10;
+	inject(&s, &f);
+	expect_at(&s, 9);
+	assert_int_equal(host_stats(&s).rx_no_place,
+			 by_many ? SNIC_ARP_ENTRIES + 1 : 3 * SNIC_ARP_ENTRIES / 2 + 1);
+	/* Another station still gets an entry, if they all are of one MAC. */
+	assert_int_equal(snic_net_resolve(s.nic, host_ip(8)),
+			 by_many ? -EHOSTUNREACH : -EAGAIN);
+	arp(&f, 1, 7, 2);
+	inject(&s, &f);
+	if (!by_many)
+		assert_int_equal(snic_net_resolve(s.nic, host_ip(7)), 0);
+	/* When they are silent, they leave their entries to others. */
+	s.vt->now += 10 * SECOND;
+	step(&s);
+	assert_int_not_equal(snic_net_resolve(s.nic, host_ip(6)), -EHOSTUNREACH);
+	host_close(&s);
+}
+
+static void test_arp_kept_by_owner(void **state)
+{
+	expect_kept(false);
+	expect_kept(true);
+}
+
+/* More addresses than entries: the oldest go, nothing breaks. */
 static void test_arp_table_full(void **state)
 {
 	struct snic_config cfg = { .mac = { 2, 0, 0, 0, 0, 2 },
@@ -682,6 +765,8 @@ int main(void)
 		cmocka_unit_test(test_arp_gives_up),
 		cmocka_unit_test(test_arp_contested),
 		cmocka_unit_test(test_arp_moves),
+		cmocka_unit_test(test_arp_probed),
+		cmocka_unit_test(test_arp_kept_by_owner),
 		cmocka_unit_test(test_arp_table_full),
 		cmocka_unit_test(test_echo),
 		cmocka_unit_test(test_drops),

@@ -150,6 +150,27 @@ static void test_pieces(void **state)
 	close(fd);
 }
 
+/* More empty frames than one read takes: a call does not look for the end of them, since
+ * there may be none. */
+static void test_empty(void **state)
+{
+	static const uint8_t empty[280 << 10];
+	uint8_t out[4 + 60];
+	struct bed *b = *state;
+	int fd = call(b), size = 1 << 20;
+	unsigned int calls = 0;
+	const void *frame;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	assert_int_equal(send(fd, empty, sizeof(empty), 0), sizeof(empty));
+	assert_int_equal(send(fd, out, make(out, 60, 7), 0), sizeof(out));
+	while (!peek(b, &frame))
+		assert_in_range(++calls, 1, 9);
+	assert_int_equal(*(const uint8_t *)frame, 7);
+	assert_true(calls);
+	close(fd);
+}
+
 /* Long enough that the receive buffer starts anew many times. */
 static void test_wrap(void **state)
 {
@@ -286,8 +307,8 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		T(test_nobody), T(test_both_ways), T(test_pieces), T(test_wrap),
-		T(test_stall), T(test_next_peer), T(test_nonsense),
+		T(test_nobody), T(test_both_ways), T(test_pieces), T(test_empty),
+		T(test_wrap), T(test_stall), T(test_next_peer), T(test_nonsense),
 		T(test_paths),
 	};
 

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -181,6 +182,26 @@ static void test_bad_messages(void **state)
 	assert_false(hung_up(b));
 }
 
+/* Memory that its monitor could truncate later: the NIC would get SIGBUS. */
+static void test_memory_that_shrinks(void **state)
+{
+	static const unsigned int flags[] = { 0, MFD_ALLOW_SEALING };
+	struct bed *b = *state;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		close(b->g.memfd);
+		b->g.memfd = memfd_create("guest", flags[i]);
+		assert_true(b->g.memfd >= 0);
+		assert_int_equal(ftruncate(b->g.memfd, b->g.size), 0);
+		guest_say_memory(&b->g);
+		assert_true(hung_up(b));
+	}
+	guest_say_memory(&b->g);
+	assert_int_equal(ftruncate(b->g.memfd, b->g.size / 2), -1);
+	assert_false(hung_up(b));
+}
+
 /* Who asks for it is told, and not hung up on. */
 static void test_told(void **state)
 {
@@ -311,6 +332,7 @@ int main(void)
 		T(test_bad_guest),
 		T(test_bad_rx),
 		T(test_bad_messages),
+		T(test_memory_that_shrinks),
 		T(test_told),
 		T(test_wild_guest),
 		T(test_wild_monitor),

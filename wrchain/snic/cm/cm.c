@@ -42,6 +42,30 @@ int snic_cm_listen(struct snic *nic, uint16_t port, uint32_t *ret_listener)
 	return 0;
 }
 
+/*
+ * Sends a REJ for a connection request and frees the connection with its id, so
+ * that requests from strangers use no lasting memory.  If the REJ is lost, the
+ * peer repeats the REQ, which makes a new request.
+ */
+static void conn_refuse(struct snic_cm_conn *c, uint16_t reason, const void *priv,
+			uint8_t priv_len)
+{
+	struct snic_cm_msg m = {
+		.attr = SNIC_CM_REJ, .tid = c->tid,
+		.remote_id = c->remote_id,
+		.rej = { .which = SNIC_CM_WHICH_REQ, .reason = reason },
+		.priv = priv,
+		.priv_len = priv_len,
+	};
+
+	snic_stats(c->nic)->cm_rejects++;
+	snic_cm_send_kept(c, &m);
+	snic_cm_set_state(c, SNIC_CM_ST_DEAD);
+	snic_cm_forget_events(c);
+	c->held = false;
+	snic_cm_put(c);
+}
+
 /* Rejects the requests of this listener that the user has not seen yet. */
 static void refuse_unseen(struct snic *nic, uint32_t listener)
 {
@@ -53,7 +77,7 @@ static void refuse_unseen(struct snic *nic, uint32_t listener)
 		if (c->listener == listener &&
 		    c->state == SNIC_CM_ST_REQ_RCVD &&
 		    c->events & SNIC_CM_EV_REQUEST)
-			snic_cm_refuse(c, SNIC_REJ_INVALID_SERVICE_ID, NULL, 0);
+			conn_refuse(c, SNIC_REJ_INVALID_SERVICE_ID, NULL, 0);
 	}
 }
 
@@ -233,25 +257,6 @@ int snic_cm_accept(struct snic *nic, uint32_t id,
 	return send_rep(c, param);
 }
 
-void snic_cm_refuse(struct snic_cm_conn *c, uint16_t reason, const void *priv,
-		    uint8_t priv_len)
-{
-	struct snic_cm_msg m = {
-		.attr = SNIC_CM_REJ, .tid = c->tid,
-		.remote_id = c->remote_id,
-		.rej = { .which = SNIC_CM_WHICH_REQ, .reason = reason },
-		.priv = priv,
-		.priv_len = priv_len,
-	};
-
-	snic_stats(c->nic)->cm_rejects++;
-	snic_cm_send_kept(c, &m);
-	snic_cm_set_state(c, SNIC_CM_ST_DEAD);
-	snic_cm_forget_events(c);
-	c->held = false;
-	snic_cm_put(c);
-}
-
 int snic_cm_reject(struct snic *nic, uint32_t id, const void *priv,
 		   uint8_t priv_len)
 {
@@ -263,7 +268,7 @@ int snic_cm_reject(struct snic *nic, uint32_t id, const void *priv,
 		return -ENOTCONN;
 	if (priv_len > SNIC_CM_REJ_PRIV || (priv_len && !priv))
 		return -EMSGSIZE;
-	snic_cm_refuse(c, SNIC_REJ_CONSUMER, priv, priv_len);
+	conn_refuse(c, SNIC_REJ_CONSUMER, priv, priv_len);
 	return 0;
 }
 

@@ -57,16 +57,49 @@ struct snic_cm_conn *snic_cm_conn_find(struct snic *nic, uint32_t id)
 	return c && c->id == id ? c : NULL;
 }
 
+bool snic_cm_conn_is_over(const struct snic_cm_conn *c)
+{
+	return !c->held && (c->state == SNIC_CM_ST_TIMEWAIT ||
+			    c->state == SNIC_CM_ST_DREQ_SENT);
+}
+
+void snic_cm_conn_forget(struct snic_cm_conn *c)
+{
+	snic_cm_set_state(c, SNIC_CM_ST_DEAD);
+	snic_cm_put(c);
+}
+
+/*
+ * Finds a free slot: round robin, so that an ID is reused as late as possible.  In a
+ * full table the next connection that is over goes, which is one of the oldest.
+ */
+static int find_slot(struct snic_cm *cm, uint32_t *ret_slot)
+{
+	bool full = cm->nr_conns == SNIC_CM_MAX_CONNS;
+	unsigned int i;
+
+	for (i = 0; i < SNIC_CM_MAX_CONNS; i++) {
+		uint32_t slot = cm->next_slot++ & (SNIC_CM_MAX_CONNS - 1);
+
+		if (full && snic_cm_conn_is_over(cm->slots[slot]))
+			snic_cm_conn_forget(cm->slots[slot]);
+		*ret_slot = slot;
+		if (!cm->slots[slot])
+			return 0;
+	}
+	return -ENOSPC;
+}
+
 int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 		     struct snic_cm_conn **ret_conn)
 {
 	struct snic_cm *cm = snic_cm_of(nic);
 	struct snic_cm_conn *c, **bucket;
 	uint32_t slot;
-	int ret;
+	int ret = find_slot(cm, &slot);
 
-	if (cm->nr_conns == SNIC_CM_MAX_CONNS)
-		return -ENOSPC;
+	if (ret)
+		return ret;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
@@ -75,10 +108,6 @@ int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 		free(c);
 		return ret;
 	}
-	/* Round robin, so that an ID is reused as late as possible. */
-	do {
-		slot = cm->next_slot++ & (SNIC_CM_MAX_CONNS - 1);
-	} while (cm->slots[slot]);
 	cm->slots[slot] = c;
 	cm->nr_conns++;
 	c->nic = nic;
@@ -309,7 +338,8 @@ bool snic_cm_pending(const struct snic_cm *cm)
 
 /* ---- state changes --------------------------------------------------------------- */
 
-void snic_cm_drop_qp(struct snic_cm_conn *c)
+/* Moves the QP to ERR and detaches it from the connection. */
+static void conn_drop_qp(struct snic_cm_conn *c)
 {
 	struct snic_qp *qp = c->qp;
 
@@ -339,7 +369,7 @@ void snic_cm_end(struct snic_cm_conn *c, enum snic_cm_event_type type,
 {
 	bool unseen = c->events & SNIC_CM_EV_REQUEST;
 
-	snic_cm_drop_qp(c);
+	conn_drop_qp(c);
 	enter_timewait(c);
 	if (unseen) {
 		/* The user has not seen the request and will not release it. */
@@ -367,7 +397,7 @@ void snic_cm_start_disconnect(struct snic_cm_conn *c)
 		.dreq_qpn = c->remote_qpn,
 	};
 
-	snic_cm_drop_qp(c);
+	conn_drop_qp(c);
 	snic_cm_set_state(c, SNIC_CM_ST_DREQ_SENT);
 	snic_cm_send_waiting(c, &m, snic_cm_time(SNIC_CM_TIMEOUT),
 			     SNIC_CM_RETRIES);

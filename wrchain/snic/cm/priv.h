@@ -22,6 +22,7 @@
 #define SNIC_CM_MAX_PENDING	1024	/* requests that the user has not answered */
 #define SNIC_CM_PEER_CONNS	4096
 #define SNIC_CM_PEER_PENDING	256
+#define SNIC_CM_PEER_OVER	256	/* see snic_cm_conn_is_over() */
 #define SNIC_CM_BUCKETS		1024	/* power of two */
 
 /* The time-out announced in a REQ: 4.096 us << 20 = 4.3 s. */
@@ -121,6 +122,13 @@ int snic_cm_conn_new(struct snic *nic, __be32 peer_ip,
 		     struct snic_cm_conn **ret_conn);
 struct snic_cm_conn *snic_cm_conn_find(struct snic *nic, uint32_t id);
 struct snic_cm_conn **snic_cm_bucket(struct snic_cm *cm, __be32 ip);
+/*
+ * Does the connection only wait to answer late messages, or for the peer's answer to
+ * a DREQ?  It gives its place to a new one then: a peer that connects again and again
+ * and never answers could else fill the table.
+ */
+bool snic_cm_conn_is_over(const struct snic_cm_conn *c);
+void snic_cm_conn_forget(struct snic_cm_conn *c);
 
 /* Sends a message once. */
 void snic_cm_send(struct snic *nic, __be32 ip, const struct snic_cm_msg *msg);
@@ -146,8 +154,6 @@ void snic_cm_establish(struct snic_cm_conn *c);
  */
 void snic_cm_end(struct snic_cm_conn *c, enum snic_cm_event_type type,
 		 uint16_t reason, const uint8_t *priv, uint8_t priv_len);
-/* Moves the QP to ERR and detaches it from the connection. */
-void snic_cm_drop_qp(struct snic_cm_conn *c);
 /* Sends DREQ; moves the QP to ERR at once. */
 void snic_cm_start_disconnect(struct snic_cm_conn *c);
 /* Call after a change of held or state: frees a connection that is DEAD and
@@ -163,13 +169,5 @@ void snic_cm_send_rej(struct snic *nic, __be32 ip, const struct snic_cm_msg *to,
 		      uint16_t reason, const uint8_t *ari, uint8_t ari_len);
 
 /* ---- cm.c -------------------------------------------------------------------- */
-
-/*
- * Sends a REJ for a connection request and frees the connection with its id, so
- * that requests from strangers use no lasting memory.  If the REJ is lost, the
- * peer repeats the REQ, which makes a new request.
- */
-void snic_cm_refuse(struct snic_cm_conn *c, uint16_t reason, const void *priv,
-		    uint8_t priv_len);
 
 #endif /* SNIC_CM_PRIV_H */

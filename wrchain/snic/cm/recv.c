@@ -14,8 +14,8 @@
 struct peer_scan {
 	struct snic_cm_conn *duplicate;	/* the connection that this REQ created */
 	struct snic_cm_conn *stale;	/* an established connection with the same QP */
-	struct snic_cm_conn *oldest;	/* the oldest in TIMEWAIT that the user has released */
-	unsigned int conns, pending;
+	struct snic_cm_conn *oldest;	/* the oldest that is over */
+	unsigned int conns, pending, over;
 };
 
 static void scan_peer(struct snic *nic, __be32 ip,
@@ -30,8 +30,10 @@ static void scan_peer(struct snic *nic, __be32 ip,
 			continue;
 		s->conns++;
 		s->pending += c->state == SNIC_CM_ST_REQ_RCVD;
-		if (!c->held && c->state == SNIC_CM_ST_TIMEWAIT)
+		if (snic_cm_conn_is_over(c)) {
 			s->oldest = c;	/* newer connections come first */
+			s->over++;
+		}
 		if (c->remote_guid != m->req.ca_guid)
 			continue;
 		if (!c->active && c->remote_id == m->local_id &&
@@ -217,10 +219,8 @@ static void receive_req(struct snic *nic, __be32 src,
 		snic_cm_send_rej(nic, src, m, SNIC_REJ_NO_RESOURCES, NULL, 0);
 		return;
 	}
-	if (scan.conns >= SNIC_CM_PEER_CONNS) {
-		snic_cm_set_state(scan.oldest, SNIC_CM_ST_DEAD);
-		snic_cm_put(scan.oldest);
-	}
+	if (scan.conns >= SNIC_CM_PEER_CONNS || scan.over >= SNIC_CM_PEER_OVER)
+		snic_cm_conn_forget(scan.oldest);
 	new_request(nic, src, m, &hdr, l);
 }
 

@@ -7,7 +7,9 @@
  *
  * No other station can take an address from its owner.  Packets from another
  * MAC are dropped, and the owner is asked whether it is still there.  Only if
- * the owner does not answer, the other MAC gets the address.
+ * the owner does not answer, the other MAC gets the address.  Nor can it have the
+ * entry of an owner that was heard within SNIC_STICKY_NS, however many addresses
+ * it names.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,6 +23,7 @@
 #define FAILED_NS	(1000 * MS)	/* how long a failure is remembered */
 #define CONFLICT_TRIES	3		/* an owner that does not answer: 1.4 s */
 #define CONFLICT_NS	(1000 * MS)	/* between two conflicts of one entry */
+#define ARP_FEW		8		/* addresses that a MAC may always have */
 
 enum arp_state {
 	ARP_FREE,
@@ -44,18 +47,6 @@ struct snic_arp_entry {
 	struct snic_arp_entry *next;
 	struct snic_frame *pending, **pending_tail;
 };
-
-struct arp_packet {
-	__be16 htype, ptype;
-	uint8_t hlen, plen;
-	__be16 oper;
-	uint8_t sha[6], spa[4], tha[6], tpa[4];
-} __attribute__((packed));
-
-_Static_assert(sizeof(struct arp_packet) == 28, "ARP packet");
-
-#define ARP_REQUEST	1
-#define ARP_REPLY	2
 
 static void entry_timer(struct snic *nic, struct snic_timer *t);
 
@@ -145,7 +136,21 @@ static void entry_remove(struct snic *nic, struct snic_arp *arp,
 	e->state = ARP_FREE;
 }
 
-/* Returns a free entry; if there is none, the entry confirmed longest ago. */
+/* Does a MAC own the address, as far as known? */
+static bool entry_is_owned(const struct snic_arp_entry *e)
+{
+	return e->state == ARP_REACHABLE || e->state == ARP_PROBE ||
+	       e->state == ARP_CONFLICT;
+}
+
+/* Nobody else gets the entry of an owner that was heard within this time. */
+static bool entry_is_kept(const struct snic *nic, const struct snic_arp_entry *e)
+{
+	return entry_is_owned(e) && snic_now(nic) - e->confirmed < SNIC_STICKY_NS;
+}
+
+/* Returns a free entry; if there is none, the entry confirmed longest ago.  NULL: all are
+ * kept by their owners. */
 static struct snic_arp_entry *entry_take(struct snic *nic,
 					 struct snic_arp *arp, __be32 ip)
 {
@@ -158,9 +163,12 @@ static struct snic_arp_entry *entry_take(struct snic *nic,
 			victim = e;
 			break;
 		}
-		if (!victim || e->confirmed < victim->confirmed)
+		if (!entry_is_kept(nic, e) &&
+		    (!victim || e->confirmed < victim->confirmed))
 			victim = e;
 	}
+	if (!victim)
+		return NULL;
 	if (victim->state != ARP_FREE)
 		entry_remove(nic, arp, victim);
 	e = victim;
@@ -176,40 +184,45 @@ static struct snic_arp_entry *entry_take(struct snic *nic,
 	return e;
 }
 
+void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_say *say)
+{
+	struct snic_arp_packet a = {
+		.htype = htons(1), .ptype = htons(SNIC_ETHERTYPE_IP),
+		.hlen = 6, .plen = 4, .oper = htons(say->oper),
+	};
+
+	memcpy(frame, say->to, 6);
+	memcpy(frame + 6, say->mac, 6);
+	frame[12] = SNIC_ETHERTYPE_ARP >> 8;
+	frame[13] = SNIC_ETHERTYPE_ARP & 0xff;
+	memcpy(a.sha, say->mac, 6);
+	memcpy(a.spa, &say->ip, 4);
+	if (say->target_mac)
+		memcpy(a.tha, say->target_mac, 6);
+	memcpy(a.tpa, &say->target_ip, 4);
+	memcpy(frame + SNIC_ETH_HLEN, &a, sizeof(a));
+}
+
 static void send_arp(struct snic *nic, uint16_t oper, const uint8_t *dst,
 		     const uint8_t *tha, __be32 tpa)
 {
-	static const uint8_t pad[60 - SNIC_ETH_HLEN - sizeof(struct arp_packet)];
 	const struct snic_config *cfg = snic_config(nic);
-	uint8_t eth[SNIC_ETH_HLEN];
-	struct arp_packet a = {
-		.htype = htons(1), .ptype = htons(SNIC_ETHERTYPE_IP),
-		.hlen = 6, .plen = 4, .oper = htons(oper),
-	};
-	struct iovec iov[] = {
-		{ eth, sizeof(eth) }, { &a, sizeof(a) },
-		{ (void *)pad, sizeof(pad) },
-	};
+	uint8_t frame[60] = { 0 };	/* the least that Ethernet carries */
+	struct iovec iov = { frame, sizeof(frame) };
 
-	memcpy(eth, dst, 6);
-	memcpy(eth + 6, cfg->mac, 6);
-	eth[12] = SNIC_ETHERTYPE_ARP >> 8;
-	eth[13] = SNIC_ETHERTYPE_ARP & 0xff;
-	memcpy(a.sha, cfg->mac, 6);
-	memcpy(a.spa, &cfg->ip, 4);
-	memcpy(a.tha, tha, 6);
-	memcpy(a.tpa, &tpa, 4);
-	snic_net_xmit(nic, iov, 3);
+	snic_arp_put(frame, &(struct snic_arp_say) {
+		.oper = oper, .to = dst, .mac = cfg->mac, .ip = cfg->ip,
+		.target_mac = tha, .target_ip = tpa,
+	});
+	snic_net_xmit(nic, &iov, 1);
 }
 
 static void entry_ask_at(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
 {
-	static const uint8_t none[6];
-
 	snic_timer_set(nic, &e->timer,
 		       snic_now(nic) + (FIRST_RETRY_NS << e->tries));
 	e->tries++;
-	send_arp(nic, ARP_REQUEST, mac, none, e->ip);
+	send_arp(nic, SNIC_ARP_REQUEST, mac, NULL, e->ip);
 }
 
 static void entry_ask(struct snic *nic, struct snic_arp_entry *e)
@@ -273,6 +286,8 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		if (!ip_on_segment(nic, ip))
 			return -EHOSTUNREACH;
 		e = entry_take(nic, arp, ip);
+		if (!e)
+			return -EHOSTUNREACH;
 		e->state = ARP_INCOMPLETE;
 		entry_ask(nic, e);
 		return -EAGAIN;
@@ -302,6 +317,31 @@ int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 	}
 	memcpy(ret_mac, e->mac, SNIC_ETH_ALEN);
 	return 0;
+}
+
+bool snic_arp_ip_of(const struct snic_arp *arp, const uint8_t *mac, __be32 *ret_ip)
+{
+	unsigned int i;
+
+	for (i = 0; i < SNIC_ARP_ENTRIES; i++) {
+		const struct snic_arp_entry *e = &arp->entries[i];
+
+		if (!entry_is_owned(e) || memcmp(e->mac, mac, SNIC_ETH_ALEN))
+			continue;
+		*ret_ip = e->ip;
+		return true;
+	}
+	return false;
+}
+
+bool snic_arp_owner(struct snic_arp *arp, __be32 ip, uint8_t *ret_mac)
+{
+	const struct snic_arp_entry *e = arp_find(arp, ip);
+
+	if (!e || !entry_is_owned(e))
+		return false;
+	memcpy(ret_mac, e->mac, SNIC_ETH_ALEN);
+	return true;
 }
 
 int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
@@ -371,12 +411,6 @@ static void entry_conflict(struct snic *nic, struct snic_arp_entry *e,
 	entry_ask_at(nic, e, e->mac);
 }
 
-/* Does a MAC own the address, as far as known? */
-static bool entry_is_owned(const struct snic_arp_entry *e)
-{
-	return e->state == ARP_REACHABLE || e->state == ARP_CONFLICT;
-}
-
 /* May this MAC have the address?  If not, the owner is asked. */
 static bool entry_admits(struct snic *nic, struct snic_arp_entry *e, const uint8_t *mac)
 {
@@ -386,13 +420,36 @@ static bool entry_admits(struct snic *nic, struct snic_arp_entry *e, const uint8
 	return false;
 }
 
+/* May this MAC have one more address?  A router has many; but when half of the entries
+ * are kept, the others are for those that have few. */
+static bool mac_may_have_more(const struct snic *nic, const struct snic_arp *arp,
+			      const uint8_t *mac)
+{
+	unsigned int i, kept = 0, of_mac = 0;
+
+	for (i = 0; i < SNIC_ARP_ENTRIES; i++) {
+		const struct snic_arp_entry *e = &arp->entries[i];
+
+		if (!entry_is_kept(nic, e))
+			continue;
+		kept++;
+		of_mac += !memcmp(e->mac, mac, SNIC_ETH_ALEN);
+	}
+	return kept < SNIC_ARP_ENTRIES / 2 || of_mac < ARP_FEW;
+}
+
 bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    const uint8_t *mac)
 {
 	struct snic_arp_entry *e = arp_find(arp, ip);
 
 	if (!e) {
-		e = entry_take(nic, arp, ip);
+		if (mac_may_have_more(nic, arp, mac))
+			e = entry_take(nic, arp, ip);
+		if (!e) {
+			snic_stats(nic)->rx_no_place++;
+			return false;
+		}
 		e->state = ARP_INCOMPLETE;
 	}
 	if (!entry_admits(nic, e, mac))
@@ -401,18 +458,18 @@ bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 	return true;
 }
 
-/* -EINVAL: not an ARP request or reply about an IPv4 address. */
-static int packet_parse(const uint8_t *pkt, size_t len, struct arp_packet *ret_packet)
+int snic_arp_parse(const uint8_t *pkt, size_t len, struct snic_arp_packet *ret_packet)
 {
-	struct arp_packet a;
+	struct snic_arp_packet a;
 
 	if (len < sizeof(a))
 		return -EINVAL;
 	memcpy(&a, pkt, sizeof(a));
+	a.oper = ntohs(a.oper);
 	if (a.htype != htons(1) || a.ptype != htons(SNIC_ETHERTYPE_IP) ||
 	    a.hlen != 6 || a.plen != 4 || a.sha[0] & 1)
 		return -EINVAL;
-	if (a.oper != htons(ARP_REQUEST) && a.oper != htons(ARP_REPLY))
+	if (a.oper != SNIC_ARP_REQUEST && a.oper != SNIC_ARP_REPLY)
 		return -EINVAL;
 	*ret_packet = a;
 	return 0;
@@ -422,10 +479,10 @@ bool snic_arp_check(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 		    const uint8_t *pkt, size_t len)
 {
 	struct snic_arp_entry *e;
-	struct arp_packet a;
+	struct snic_arp_packet a;
 	__be32 spa;
 
-	if (packet_parse(pkt, len, &a))
+	if (snic_arp_parse(pkt, len, &a))
 		return true;	/* snic_arp_input() counts it */
 	memcpy(&spa, a.spa, 4);
 	if (memcmp(a.sha, src, SNIC_ETH_ALEN) || spa == snic_config(nic)->ip) {
@@ -436,24 +493,34 @@ bool snic_arp_check(struct snic *nic, struct snic_arp *arp, const uint8_t *src,
 	return !e || entry_admits(nic, e, a.sha);
 }
 
+/* Does the sender refuse this station? */
+static bool is_refusal(const struct snic_arp_packet *a, __be32 tpa)
+{
+	return a->oper == SNIC_ARP_REPLY && (ntohl(tpa) == SNIC_NO_PLACE ||
+					     ntohl(tpa) == SNIC_NO_ADDRESS);
+}
+
 void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *pkt,
 		    size_t len)
 {
 	const struct snic_config *cfg = snic_config(nic);
-	struct arp_packet a;
+	struct snic_arp_packet a;
 	__be32 spa, tpa;
 
-	if (packet_parse(pkt, len, &a)) {
+	if (snic_arp_parse(pkt, len, &a)) {
 		snic_stats(nic)->rx_malformed++;
 		return;
 	}
 	memcpy(&spa, a.spa, 4);
 	memcpy(&tpa, a.tpa, 4);
 	snic_stats(nic)->rx_arp++;
+	if (is_refusal(&a, tpa))
+		snic_switch_note(&snic_net_of(nic)->sw, (struct snic_refused){
+			.peer.ip = spa, .why = ntohl(tpa), .heard = true });
 	/* A station that asks for this one will send packets soon: learn its
 	 * address.  From other stations only known entries are refreshed. */
 	if (arp_find(arp, spa) || (tpa == cfg->ip && ip_on_segment(nic, spa)))
 		snic_arp_heard(nic, arp, spa, a.sha);
-	if (a.oper == htons(ARP_REQUEST) && tpa == cfg->ip)
-		send_arp(nic, ARP_REPLY, a.sha, a.sha, spa);
+	if (a.oper == SNIC_ARP_REQUEST && tpa == cfg->ip)
+		send_arp(nic, SNIC_ARP_REPLY, a.sha, a.sha, spa);
 }

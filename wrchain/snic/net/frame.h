@@ -64,4 +64,34 @@ static inline int snic_iov_copy(struct iovec *dst, const struct iovec *src,
 	return nr;
 }
 
+/* ---- ARP (arp.c) --------------------------------------------------------------- */
+
+/* Bytes of an Ethernet frame with an ARP packet, without padding. */
+#define SNIC_ARP_LEN		42
+
+#define SNIC_ARP_REQUEST	1
+#define SNIC_ARP_REPLY		2
+
+/* oper: in the host's byte order, once it has been parsed. */
+struct snic_arp_packet {
+	__be16 htype, ptype;
+	uint8_t hlen, plen;
+	uint16_t oper;
+	uint8_t sha[6], spa[4], tha[6], tpa[4];
+} __attribute__((packed));
+
+_Static_assert(SNIC_ETH_HLEN + sizeof(struct snic_arp_packet) == SNIC_ARP_LEN,
+	       "ARP packet");
+
+/* What an ARP frame says.  target_mac: NULL: 0. */
+struct snic_arp_say {
+	uint16_t oper;
+	const uint8_t *to, *mac, *target_mac;
+	__be32 ip, target_ip;
+};
+
+void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_say *say);
+/* -EINVAL: not an ARP request or reply about an IPv4 address. */
+int snic_arp_parse(const uint8_t *pkt, size_t len, struct snic_arp_packet *ret_packet);
+
 #endif /* SNIC_FRAME_H */

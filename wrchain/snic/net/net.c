@@ -58,6 +58,8 @@ int snic_net_init(struct snic *nic, struct snic_net **ret_net)
 	net = calloc(1, sizeof(*net));
 	if (!net)
 		return -ENOMEM;
+	net->secret[0] = snic_secret(nic);
+	net->secret[1] = snic_secret(nic);
 	snic_timer_init(&net->flush_timer, flush_timer);
 	net->rx_buf = malloc(SNIC_FRAME_MAX);
 	net->tx_buf = malloc(SNIC_FRAME_MAX);

@@ -6,6 +6,7 @@
  *	net.c		Ethernet, IPv4, ICMP echo, UDP
  *	arp.c		IPv4 address -> MAC
  *	peers.c		places: the peers of each port
+ *	proof.c		what a peer proves before it gets a place
  *	switch.c	learning switch: MAC -> place
  *	fault.c		wire faults
  *	frame.c		pools of frames

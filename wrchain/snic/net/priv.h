@@ -3,6 +3,7 @@
  * Internal to the network side of the software NIC:
  *
  *	ports -> peers.c -> fault.c -> net.c
+ *	         proof.c
  *			          -> switch.c	(other stations' frames)
  *			          -> arp.c	(ARP packets)
  *			          -> QP1 (cm/recv.c) or an RC queue pair
@@ -31,14 +32,21 @@ struct snic_switch_entry {
 	uint64_t seen;		/* last frame, ns + 1; 0: empty */
 };
 
-/* One end of a cable: a port, or a peer of a port that has several.  The rules
- * of the switch apply to each place. */
+/* One end of a cable: a port, or a peer of a port that has several, which has
+ * proved its address.  The rules of the switch apply to each place. */
 struct snic_place {
 	struct snic_port *port;
 	struct snic_udp_addr peer;
 	uint64_t seen;		/* the peer's last frame, ns + 1; 0: no peer */
+	uint64_t asked;		/* when it was first asked whether it lives, ns + 1 */
+	uint64_t asked_last;	/* and when last */
+	uint8_t asks;		/* how often since asked */
 	uint16_t nr_macs;	/* switch entries of this place */
+	__be32 given;		/* the address that the peer was given; 0: none */
 };
+
+/* Refusals that wait for snic_take_refused(); the others are not kept. */
+#define SNIC_MAX_REFUSED	16
 
 struct snic_switch {
 	struct snic_port *ports[SNIC_MAX_PORTS];
@@ -48,8 +56,13 @@ struct snic_switch {
 	unsigned int next_poll;
 	struct snic_place places[SNIC_MAX_PLACES];
 	unsigned int nr_places;
+	struct snic_refused refused[SNIC_MAX_REFUSED];
+	unsigned int nr_refused;
 	struct snic_switch_entry *table;
 };
+
+/* Keeps a refusal for snic_take_refused(). */
+void snic_switch_note(struct snic_switch *sw, struct snic_refused refused);
 
 int snic_switch_init(struct snic_switch *sw);
 void snic_switch_fini(struct snic_switch *sw);
@@ -62,9 +75,9 @@ static inline bool snic_mac_is_group(const uint8_t *mac)
 /* -ENOSPC: too many ports or places. */
 int snic_switch_add(struct snic_switch *sw, struct snic_port *port);
 /*
- * Finds the place that a received frame comes from, and gives a new peer a
- * place.  False: there is no place for this peer; the frame is counted, and the
- * caller drops it.
+ * Finds the place that a received frame comes from.  A peer gets its place when it
+ * has proved that it receives at its address.  False: it has no place yet, or the
+ * frame was the proof; the caller drops the frame.
  */
 bool snic_switch_place(struct snic *nic, struct snic_switch *sw, unsigned int port,
 		       const void *frame, size_t len, unsigned int *ret_place);
@@ -78,12 +91,29 @@ bool snic_switch_forward(struct snic *nic, struct snic_switch *sw,
 			 unsigned int place, const void *frame, size_t len);
 /* Forgets all stations at this place. */
 void snic_switch_forget(struct snic_switch *sw, unsigned int place);
-/* True: the MAC was heard at another place within SNIC_STICKY_NS. */
-bool snic_switch_is_elsewhere(struct snic *nic, struct snic_switch *sw,
-			      unsigned int place, const uint8_t *mac);
+/* The other place where the MAC was heard within SNIC_STICKY_NS; SNIC_MAX_PLACES:
+ * none. */
+unsigned int snic_switch_elsewhere(struct snic *nic, struct snic_switch *sw,
+				   unsigned int place, const uint8_t *mac);
 /* Sends a frame of this station. */
 void snic_switch_send(struct snic *nic, struct snic_switch *sw,
 		      const struct iovec *iov, int n);
+
+/* ---- proof.c: does a sender of datagrams receive at its address? -------------- */
+
+/* Is this frame the answer to a question that this NIC has sent to the address? */
+bool snic_proof_ok(struct snic *nic, const struct snic_udp_addr *peer,
+		   const uint8_t *frame, size_t len);
+/* The address that a frame's sender names.  False: the frame is not worth a question,
+ * because it is shorter, names none, or is a question itself. */
+bool snic_proof_worth(const uint8_t *frame, size_t len, __be32 *ret_ip);
+/* Builds the question to a station behind a peer. */
+void snic_proof_ask(struct snic *nic, const struct snic_udp_addr *peer,
+		    const uint8_t *mac, __be32 ip, uint8_t ret_frame[SNIC_ARP_LEN]);
+/* Addresses for a peer that has none, of 100.64.0.0/10 (RFC 6598).  The same n: always
+ * the same one. */
+__be32 snic_proof_address(struct snic *nic, const struct snic_udp_addr *peer,
+			  unsigned int n);
 
 /* ---- arp.c: IPv4 address -> MAC --------------------------------------------- */
 
@@ -105,17 +135,21 @@ struct snic_arp {
 int snic_arp_init(struct snic *nic, struct snic_arp *arp);
 void snic_arp_fini(struct snic *nic, struct snic_arp *arp);
 /* 0: *ret_mac is the address.  -EAGAIN: unknown, a request is under way.
- * -EHOSTUNREACH: no answer, or the address is not on this segment. */
+ * -EHOSTUNREACH: no answer, no entry is free, or the address is not on this segment. */
 int snic_arp_lookup(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    uint8_t *ret_mac);
+/* An address that belongs to this MAC, as far as known.  False: none. */
+bool snic_arp_ip_of(const struct snic_arp *arp, const uint8_t *mac, __be32 *ret_ip);
+/* The MAC that an address belongs to, as far as known.  False: none. */
+bool snic_arp_owner(struct snic_arp *arp, __be32 ip, uint8_t *ret_mac);
 /* After -EAGAIN: keeps a frame until the address is known; then fills in its
  * first 6 bytes.  -EHOSTUNREACH, -ENOBUFS: dropped. */
 int snic_arp_keep(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		  const struct iovec *iov, int n);
 /*
  * A packet with a right ICRC came from this address and MAC: confirms the
- * entry.  False: the address belongs to another MAC, as far as known; drop the
- * packet.
+ * entry.  False: the address belongs to another MAC, as far as known, or there is
+ * no entry for one more address of this MAC; drop the packet.
  */
 bool snic_arp_heard(struct snic *nic, struct snic_arp *arp, __be32 ip,
 		    const uint8_t *mac);
@@ -136,6 +170,7 @@ void snic_arp_input(struct snic *nic, struct snic_arp *arp, const uint8_t *pkt,
 /* ---- net.c ------------------------------------------------------------------- */
 
 struct snic_net {
+	uint64_t secret[2];	/* of proof.c */
 	struct snic_switch sw;
 	struct snic_arp arp;
 	struct snic_fault_state *faults;	/* NULL: none set */

@@ -114,12 +114,13 @@ static bool learn(struct snic *nic, struct snic_switch *sw, unsigned int place,
 	return true;
 }
 
-bool snic_switch_is_elsewhere(struct snic *nic, struct snic_switch *sw,
-			      unsigned int place, const uint8_t *mac)
+unsigned int snic_switch_elsewhere(struct snic *nic, struct snic_switch *sw,
+				   unsigned int place, const uint8_t *mac)
 {
 	struct snic_switch_entry *e = find(sw, mac);
 
-	return e && e->place != place && !silent_for(nic, e, SNIC_STICKY_NS);
+	return e && e->place != place && !silent_for(nic, e, SNIC_STICKY_NS) ?
+	       e->place : SNIC_MAX_PLACES;
 }
 
 void snic_switch_forget(struct snic_switch *sw, unsigned int place)
@@ -130,6 +131,7 @@ void snic_switch_forget(struct snic_switch *sw, unsigned int place)
 		if (sw->table[i].place == place)
 			sw->table[i].seen = 0;
 	sw->places[place].nr_macs = 0;
+	sw->places[place].given = 0;
 }
 
 static void send_place(struct snic *nic, struct snic_switch *sw,

@@ -1,25 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Memory of a virtual machine; see guest_mem.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include "guest_mem.h"
 
-/* Access to a mapping beyond the end of the file would raise SIGBUS. */
+/* Access to a mapping beyond the end of the file would raise SIGBUS, so the file's size
+ * must be known to stay: a seal that nobody can remove says so. */
+static int file_check(int fd, uint64_t end)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK))
+		return -EPERM;
+	if (fstat(fd, &st))
+		return -errno;
+	return (uint64_t)st.st_size < end ? -EINVAL : 0;
+}
+
 static int map_check(const struct snic_guest_map *m, int fd)
 {
-	struct stat st;
 	uint64_t end;
 
 	if (!m->size || m->gpa + m->size < m->gpa ||
 	    m->user + m->size < m->user ||
 	    __builtin_add_overflow(m->offset, m->size, &end))
 		return -EINVAL;
-	if (fstat(fd, &st))
-		return -errno;
-	return (uint64_t)st.st_size < end ? -EINVAL : 0;
+	return file_check(fd, end);
 }
 
 int snic_guest_mem_add(struct snic_guest_mem *mem,

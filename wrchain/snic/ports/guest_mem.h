@@ -32,9 +32,10 @@ struct snic_guest_mem {
 };
 
 /*
- * Maps a region of the file fd; the caller may close fd then.  -EINVAL: empty,
- * wraps, beyond the end of the file, or too many regions; else an error of
- * fstat() or mmap().
+ * Maps a region of the file fd; the caller may close fd then.  -EPERM: the file
+ * could be truncated later, as it is no memory file with F_SEAL_SHRINK;
+ * -EINVAL: empty, wraps, beyond the end of the file, or too many regions; else
+ * an error of fstat() or mmap().
  */
 int snic_guest_mem_add(struct snic_guest_mem *mem,
 		       const struct snic_guest_map *map, int fd);

@@ -144,13 +144,18 @@ static int stream_peek(struct snic_port *port, const void **ret_frame)
 			return len == -EAGAIN || len == -EINTR ||
 			       len == -ECONNABORTED ? 0 : len;
 	}
-	do {
+	/* One read: a peer that sends empty frames as fast as they are read cannot
+	 * keep the NIC's thread from other ports.  No complete frame is left here
+	 * then, so the socket wakes the NIC for the rest. */
+	len = next_frame(s, ret_frame);
+	if (!len)
+		len = read_more(s);
+	else if (len > 0)
+		return len;
+	if (len > 0)
 		len = next_frame(s, ret_frame);
-		if (!len)
-			len = read_more(s);
-		else if (len > 0)
-			return len;
-	} while (len > 0);
+	if (len > 0)
+		return len;
 	/* After an invalid length the next frame cannot be found: close the
 	 * connection. */
 	if (len < 0)

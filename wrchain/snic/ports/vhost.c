@@ -35,6 +35,15 @@
  * Polls without a frame after which a busy NIC also reads the monitor's socket.
  */
 #define LOOKS		256
+/*
+ * Limits of one call, so that a guest or a monitor that goes on while the NIC's
+ * thread works cannot keep it from other ports: chains without a frame, chains
+ * for one frame, kept frames, messages.
+ */
+#define TAKE_MAX	64
+#define PUT_MAX		64
+#define KEPT_MAX	256
+#define MESSAGES_MAX	64
 
 struct vhost_port {
 	struct snic_port port;	/* fd: the epoll instance */
@@ -85,16 +94,18 @@ static size_t copy_out(const struct snic_vchain *c, size_t skip, uint8_t *dst,
 }
 
 /*
- * Takes the guest's next frame: its length; 0: none; -EIO: the ring is broken.
+ * Takes the guest's next frame: its length; 0: none, or none yet; -EIO: the ring
+ * is broken.
  */
 static int take_frame(struct vhost_port *p, const void **ret_frame)
 {
 	struct snic_vring *tx = &p->dev.rings[VHOST_TX];
 	size_t header = snic_vhost_header(&p->dev);
+	unsigned int i;
 	size_t len;
 	int ret;
 
-	while (snic_vring_runs(tx)) {
+	for (i = 0; i < TAKE_MAX && snic_vring_runs(tx); i++) {
 		ret = snic_vring_take(tx, &p->dev.mem, false, &p->chain);
 		if (ret <= 0)
 			return ret;
@@ -171,8 +182,8 @@ static void set_num_buffers(const struct snic_vchain *first, uint16_t n)
 
 /*
  * Copies a frame into the guest's buffers.  0; -EAGAIN: too few buffers now,
- * none is used; -EMSGSIZE: the guest does not merge buffers, and the next one
- * is too small; -EIO: the ring is broken.
+ * none is used; -EMSGSIZE: the guest's next buffers are too small, as many as a
+ * frame may have; -EIO: the ring is broken.
  */
 static int put_frame(struct vhost_port *p, const struct iovec *iov, int n)
 {
@@ -199,7 +210,7 @@ static int put_frame(struct vhost_port *p, const struct iovec *iov, int n)
 		used++;
 		snic_vring_put(rx, c->head, chain_fill(c, &src));
 		c = &p->more;
-	} while (src.n && merge);
+	} while (src.n && merge && used < PUT_MAX);
 	ret = src.n || first->len < MAX_HEADER ? -EMSGSIZE : 0;
 	if (ret)
 		goto untake;
@@ -214,14 +225,16 @@ untake:
 	return ret;
 }
 
-/* Delivers kept frames while the guest has buffers. */
+/* Delivers kept frames while the guest has buffers.  If it leaves some for which there
+ * are buffers, doze() finds them. */
 static void put_kept(struct vhost_port *p)
 {
+	unsigned int left = KEPT_MAX;
 	const void *frame;
 	struct iovec iov;
 	int len;
 
-	while ((len = snic_frame_queue_first(&p->kept, &frame)) >= 0) {
+	while (left-- && (len = snic_frame_queue_first(&p->kept, &frame)) >= 0) {
 		iov.iov_base = (void *)frame;
 		iov.iov_len = len;
 		if (put_frame(p, &iov, 1) == -EAGAIN)
@@ -410,11 +423,14 @@ static int message_answer(struct vhost_port *p)
 	return n == (ssize_t)len ? 0 : -EPROTO;
 }
 
+/* Serves at most MESSAGES_MAX messages; peek() serves the others. */
 static int messages_serve(struct vhost_port *p)
 {
-	int ret;
+	unsigned int left = MESSAGES_MAX;
+	int ret = 0;
 
-	while ((ret = receive_message(p)) > 0) {
+	while (left && (ret = receive_message(p)) > 0) {
+		left--;
 		unwatch_kicks(p);
 		ret = snic_vhost_message(&p->dev, &p->msg, p->fds, p->nr_fds);
 		watch_kicks(p);
@@ -424,6 +440,8 @@ static int messages_serve(struct vhost_port *p)
 		if (ret < 0)
 			break;
 	}
+	if (!left)
+		p->looks = LOOKS;
 	return ret;
 }
 

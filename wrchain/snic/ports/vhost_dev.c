@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A vhost-user device, as its monitor configures it; see vhost_dev.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
 #include <string.h>
@@ -113,6 +114,9 @@ static int set_num(struct snic_vhost *v, const struct vhost_vring_state *s)
 	if (!r || !s->num || s->num > SNIC_VRING_MAX || s->num & (s->num - 1))
 		return -EINVAL;
 	r->num = s->num;
+	/* A ring that was mapped may be longer now than the guest's memory: then it
+	 * does not run. */
+	snic_vring_map(r, &v->mem);
 	return 0;
 }
 
@@ -163,6 +167,14 @@ static int set_enable(struct snic_vhost *v, const struct vhost_vring_state *s)
 	return 0;
 }
 
+/* The NIC's thread must not wait for whoever is at the other end of a descriptor. */
+static int fd_unblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) ? -errno : 0;
+}
+
 /* Sets an event descriptor, or none with NO_FD.  A kick descriptor is required:
  * without it the ring would have to be polled, and the NIC's thread sleeps. */
 static int set_event(struct snic_vhost *v, struct vhost_user_msg *msg,
@@ -179,6 +191,8 @@ static int set_event(struct snic_vhost *v, struct vhost_user_msg *msg,
 		return 0;
 	if (msg->head.request == VHOST_USER_SET_VRING_KICK && none)
 		return -EOPNOTSUPP;
+	if (!none && fd_unblock(fds[0]))
+		return -EINVAL;
 	slot = msg->head.request == VHOST_USER_SET_VRING_KICK ? &r->kick_fd :
 								&r->call_fd;
 	fd = take_fd(fds, nr, 0);

@@ -85,7 +85,8 @@ bool snic_vring_runs(const struct snic_vring *v)
 	return v->desc && v->enabled && v->kick_fd >= 0 && !v->broken;
 }
 
-bool snic_vring_ready(const struct snic_vring *v)
+/* True: the guest has added chains. */
+static bool vring_ready(const struct snic_vring *v)
 {
 	return load16(&v->avail->idx) != v->next_avail;
 }
@@ -208,5 +209,5 @@ bool snic_vring_want_kick(struct snic_vring *v, bool on)
 		return false;
 	/* Publish the request before looking for chains added meanwhile. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return snic_vring_ready(v);
+	return vring_ready(v);
 }

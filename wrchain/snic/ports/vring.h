@@ -67,8 +67,6 @@ void snic_vring_put(struct snic_vring *v, uint16_t head, uint32_t len);
 void snic_vring_show(struct snic_vring *v);
 /* Interrupts the guest for chains that were shown, if the guest wants that. */
 void snic_vring_notify(struct snic_vring *v);
-/* True: the guest has added chains. */
-bool snic_vring_ready(const struct snic_vring *v);
 /* Enables or disables the guest's kicks for new chains.  Enabled: true if there
  * are chains already, for which no kick will come. */
 bool snic_vring_want_kick(struct snic_vring *v, bool on);

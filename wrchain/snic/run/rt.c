@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The real-time runner: a thread that steps the NIC, polls for a while after
- * work, and then sleeps until a port, a timer or a caller wakes it.
+ * work if that has helped lately (spin.h), and then sleeps until a port, a timer
+ * or a caller wakes it.
  *
  * The holder of `nic_lock` may use the NIC.  Each thread takes `door` first and
  * keeps it until it has nic_lock.  So the NIC's thread, which wants the NIC
@@ -25,6 +26,7 @@
 #include "../engine/engine.h"
 #include "../net/net.h"
 #include "../../own/own.h"
+#include "spin.h"
 
 #define MAX_FDS		257		/* kick, then ports */
 #define NS_PER_S	1000000000ull
@@ -42,7 +44,6 @@ struct ring {
 
 struct snic_rt {
 	struct snic *nic;
-	uint64_t spin_ns;
 	void (*completed)(void *arg);
 	void *arg;
 	pthread_t thread;
@@ -62,7 +63,7 @@ struct snic_rt {
 	atomic_bool stop, kicked, asleep;
 
 	/* used by the thread alone */
-	uint64_t idle_since;
+	struct snic_spin spin;
 	unsigned int false_alarms;
 	struct pollfd fds[MAX_FDS];
 	unsigned int nr_fds;	/* entries of fds */
@@ -247,10 +248,10 @@ static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 	snic_step(nic, now, ret_next);
 	busy = work_done(nic) != before || *ret_next <= now;
 	if (busy) {
-		rt->idle_since = now;
+		snic_spin_found(&rt->spin, now);
 		rt->false_alarms = 0;
 	}
-	busy = busy || now - rt->idle_since < rt->spin_ns;
+	busy = busy || snic_spin_on(&rt->spin, now);
 	/*
 	 * Look for frames again after the ports were told to wake the thread.
 	 */
@@ -286,11 +287,14 @@ static void wait_for_work(struct snic_rt *rt, uint64_t next)
 static void sleep_until(struct snic_rt *rt, uint64_t next)
 {
 	/* Either a caller sees asleep, or this thread sees kicked. */
+	uint64_t from = clock_now();
+
 	atomic_store(&rt->asleep, true);
 	if (!atomic_load(&rt->kicked) && !atomic_load(&rt->stop))
 		wait_for_work(rt, next);
 	atomic_store(&rt->asleep, false);
 	atomic_store(&rt->kicked, false);
+	snic_spin_slept(&rt->spin, clock_now() - from);
 }
 
 static void *rt_run(void *arg)
@@ -300,7 +304,6 @@ static void *rt_run(void *arg)
 
 	/* RNR timers are a few us long. */
 	prctl(PR_SET_TIMERSLACK, 1000ul);
-	rt->idle_since = clock_now();
 	while (!atomic_load(&rt->stop))
 		if (!rt_step(rt, &next))
 			sleep_until(rt, next);
@@ -339,7 +342,7 @@ int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
 	if (!rt)
 		return -ENOMEM;
 	rt->nic = nic;
-	rt->spin_ns = cfg->spin_us * 1000ull;
+	rt->spin.max_ns = cfg->spin_us * 1000ull;
 	rt->completed = cfg->completed;
 	rt->arg = cfg->arg;
 	r = open_fds(rt);
