@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The accepts of a memory node, field by field.  cm.c takes over what has been
- * found good, and says what has not.
+ * Checks of the memory node's accepts, field by field.  cm.c copies the fields of an
+ * accept that passes, and logs the wrong field of one that does not.
  */
 #include <linux/errno.h>
 #include <linux/types.h>
@@ -24,7 +24,7 @@ static bool zeros(const u8 *p, size_t len)
 	return true;
 }
 
-/* The beginning that both have; they are at least min_len long. */
+/* Check the length and the fields that both kinds of accept begin with. */
 static int check_head(const struct odrp_wire_admin_accept *a, size_t len,
 		      size_t min_len, struct odrp_bad *bad)
 {
@@ -39,26 +39,35 @@ static int check_head(const struct odrp_wire_admin_accept *a, size_t len,
 	return 0;
 }
 
-/* What was not offered is not granted; a session keeps what it has been. */
-static int check_features(u32 features, u32 keys_rkey,
+/*
+ * The memory node may grant only features that were offered.  A session that is resumed
+ * must get the features that it had.  Long heartbeats may end: the agent may be an older
+ * one by then.
+ */
+static int check_features(const struct odrp_wire_admin_accept *a,
 			  const struct odrp_admin_terms *t,
 			  struct odrp_bad *bad)
 {
+	u32 features = be32_to_cpu(a->features);
+	u32 keys_rkey = be32_to_cpu(a->keys_rkey);
 	bool keyed = features & ODRP_WIRE_F_KEYED;
 
 	if (features & ~t->features ||
-	    (t->session && features != t->features))
+	    (t->session && (features ^ t->features) & ~ODRP_WIRE_F_LONG_BEAT))
 		return wrong(bad, "features", features, t->features);
 	if (keyed != !!keys_rkey)
 		return wrong(bad, "keys_rkey", keys_rkey, keyed);
 	return 0;
 }
 
-/* Of a session that is resumed: what others rely on has not changed. */
+/*
+ * An accept names a session.  When a session is resumed, its number and the sizes that
+ * the device was built for must be unchanged.
+ */
 static int check_same(u16 queues, u16 depth, u64 session,
 		      const struct odrp_admin_terms *t, struct odrp_bad *bad)
 {
-	/* 0 asks for a new session when this one is resumed. */
+	/* 0 in a hello asks for a new session, so no session has that number. */
 	if (!session)
 		return wrong(bad, "session", 0, t->session ? t->session : 1);
 	if (!t->session)
@@ -72,9 +81,21 @@ static int check_same(u16 queues, u16 depth, u64 session,
 	return 0;
 }
 
+/* Only heartbeats that have room for dead_ms can ask for more than the accept states. */
+static int check_dead_max(const struct odrp_wire_admin_accept *a,
+			  struct odrp_bad *bad)
+{
+	bool can_ask = be32_to_cpu(a->features) & ODRP_WIRE_F_LONG_BEAT;
+	u32 dead = be32_to_cpu(a->dead_ms), max = be32_to_cpu(a->dead_ms_max);
+
+	if (can_ask ? max < dead : max)
+		return wrong(bad, "dead_ms_max", max, can_ask ? dead : 0);
+	return 0;
+}
+
 /*
- * odrp_accept_admin() - may this be believed?
- * @len: bytes of it that came
+ * odrp_accept_admin() - check the accept of an admin connection
+ * @len: number of bytes received
  *
  * Return: 0, or -EPROTO with @bad filled in.
  */
@@ -95,8 +116,7 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 		return wrong(bad, "max_queues", queues, t->queues);
 	if (!depth || depth > t->depth)
 		return wrong(bad, "depth", depth, t->depth);
-	err = check_features(be32_to_cpu(a->features),
-			     be32_to_cpu(a->keys_rkey), t, bad);
+	err = check_features(a, t, bad);
 	if (err)
 		return err;
 	if (be64_to_cpu(a->nr_slots) < t->nr_slots)
@@ -106,74 +126,30 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 		return wrong(bad, "beat_ms", beat, ODRP_WIRE_MIN_BEAT_MS);
 	if (beat >= dead)
 		return wrong(bad, "beat_ms", beat, dead / 2);
+	err = check_dead_max(a, bad);
+	if (err)
+		return err;
 	if (!zeros(a->resv0, sizeof(a->resv0)) ||
 	    !zeros(a->resv2, sizeof(a->resv2)))
 		return wrong(bad, "a reserved field", 1, 0);
 	return check_same(queues, depth, be64_to_cpu(a->session), t, bad);
 }
 
-static bool stores(u8 chain)
-{
-	return chain == ODRP_WIRE_MAPPED_STORE ||
-	       chain == ODRP_WIRE_UNMAPPED_STORE;
-}
-
-static int check_words(const struct odrp_wire_io_accept *a, size_t len,
-		       struct odrp_words *ws, struct odrp_bad *bad)
-{
-	u16 req_len = be16_to_cpu(a->req_len), tail = be16_to_cpu(a->tail_len);
-	unsigned int which = 0, want;
-	int err;
-
-	if (a->nr_words > ODRP_WIRE_MAX_WORDS)
-		return wrong(bad, "nr_words", a->nr_words, ODRP_WIRE_MAX_WORDS);
-	want = sizeof(*a) + a->nr_words * sizeof(a->words[0]);
-	if (len < want)
-		return wrong(bad, "length", len, want);
-	err = odrp_words_parse(ws, a->words, a->nr_words,
-			       req_len - sizeof(struct odrp_wire_req), &which);
-	if (err == -EPROTO)
-		return wrong(bad, NULL, a->words[which].kind, which);
-	want = sizeof(struct odrp_wire_req) + ws->len;
-	if (err)
-		return wrong(bad, "req_len", req_len, want);
-	if (req_len + tail != want)
-		return wrong(bad, "req_len and tail_len", req_len + tail, want);
-	return 0;
-}
-
-/* READs and WRITEs have no words. */
-static int check_keyed(const struct odrp_wire_io_accept *a,
-		       struct odrp_words *ws, struct odrp_bad *bad)
-{
-	if (a->nr_words)
-		return wrong(bad, "nr_words", a->nr_words, 0);
-	if (a->req_len)
-		return wrong(bad, "req_len", be16_to_cpu(a->req_len), 0);
-	if (a->tail_len)
-		return wrong(bad, "tail_len", be16_to_cpu(a->tail_len), 0);
-	*ws = (struct odrp_words) { .nr = 0 };
-	return 0;
-}
-
 /*
- * odrp_accept_io() - may this be believed?
- * @ws: its words; of no use unless 0 is returned
+ * odrp_accept_io() - check the accept of an I/O connection
+ * @len: number of bytes received
  *
  * Return: 0, or -EPROTO with @bad filled in.
  */
 int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
-		   const struct odrp_io_terms *t, struct odrp_words *ws,
-		   struct odrp_bad *bad)
+		   const struct odrp_io_terms *t, struct odrp_bad *bad)
 {
 	int err = check_head((const void *)a, len, sizeof(*a), bad);
-	u16 depth, req_len, tail;
+	u16 depth;
 
 	if (err)
 		return err;
 	depth = be16_to_cpu(a->depth);
-	req_len = be16_to_cpu(a->req_len);
-	tail = be16_to_cpu(a->tail_len);
 	if (a->chain != t->chain)
 		return wrong(bad, "chain", a->chain, t->chain);
 	if (be16_to_cpu(a->queue) != t->queue)
@@ -182,20 +158,15 @@ int odrp_accept_io(const struct odrp_wire_io_accept *a, size_t len,
 		return wrong(bad, "depth", depth, t->depth);
 	if (depth < t->nr_reqs)
 		return wrong(bad, "depth", depth, t->nr_reqs);
-	if (t->keyed)
-		return check_keyed(a, ws, bad);
-	if (req_len < sizeof(struct odrp_wire_req))
-		return wrong(bad, "req_len", req_len,
-			     sizeof(struct odrp_wire_req));
-	if (tail && !stores(t->chain))
-		return wrong(bad, "tail_len", tail, 0);
-	return check_words(a, len, ws, bad);
+	if (a->resv0 || !zeros(a->resv1, sizeof(a->resv1)))
+		return wrong(bad, "a reserved field", 1, 0);
+	return 0;
 }
 
 /*
- * odrp_accept_reads() - may this many READs be outstanding?
- * @reads: as the reply says
- * @most: as was asked for
+ * odrp_accept_reads() - check the granted number of outstanding READs
+ * @reads: number in the reply
+ * @most: number in the request
  *
  * Return: 0, or -EPROTO with @bad filled in.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Proofs and MACs, see auth.h.  HMAC-SHA-256 is made here of the kernel's SHA-256, which
- * is a function: what the kernel's crypto API has of it would be allocated.  Whatever
- * has seen a key is wiped.
+ * Proofs and MACs, see auth.h.  This file builds HMAC-SHA-256 from the SHA-256 library
+ * functions of the kernel, because an HMAC of the kernel's crypto API has to be allocated.
+ * odrp_hmac() wipes its memory that has held key material.
  */
 #include <linux/errno.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "auth.h"
 #include "compat.h"
 
-/* What RFC 2104 puts around the key, inside and outside. */
+/* The ipad and opad bytes of RFC 2104. */
 #define INNER	0x36
 #define OUTER	0x5c
 
@@ -61,7 +61,7 @@ static int compare(const u8 *is, const u8 *right, size_t len)
 
 /* ---- handshake ----------------------------------------------------------------- */
 
-/* odrp_auth_derive() - what both ends sign with from now on */
+/* odrp_auth_derive() - compute K, the key of the MACs that both nodes make from now on */
 void odrp_auth_derive(const u8 secret[ODRP_AUTH_SECRET],
 		      const struct odrp_auth_hello *hello,
 		      const struct odrp_auth_challenge *challenge,
@@ -84,7 +84,7 @@ void odrp_auth_derive(const u8 secret[ODRP_AUTH_SECRET],
 	odrp_hmac(secret, ODRP_AUTH_SECRET, piece, 2, ret_key->k);
 }
 
-/* odrp_auth_prove() - fill in the proof of a response that is otherwise complete */
+/* odrp_auth_prove() - fill in the proof of a response whose other fields are set */
 void odrp_auth_prove(const struct odrp_auth_key *key,
 		     const struct odrp_auth_hello *hello,
 		     const struct odrp_auth_challenge *challenge,
@@ -99,9 +99,10 @@ void odrp_auth_prove(const struct odrp_auth_key *key,
 }
 
 /*
- * odrp_auth_check_done() - has the memory node the same secret?
+ * odrp_auth_check_done() - check that the memory node has the same secret
  *
- * Return: 0, or -EKEYREJECTED: it has not, or something was changed on the way.
+ * Return: 0; -EKEYREJECTED: the memory node has another secret, or a message of the
+ * handshake was changed on the way.
  */
 int odrp_auth_check_done(const struct odrp_auth_key *key,
 			 const struct odrp_auth_hello *hello,
@@ -121,7 +122,7 @@ int odrp_auth_check_done(const struct odrp_auth_key *key,
 
 /* ---- other connections --------------------------------------------------------- */
 
-/* The whole HMAC, of which a MAC is the beginning. */
+/* Compute the full HMAC.  A MAC is its first ODRP_AUTH_MAC bytes. */
 static void make_mac(const struct odrp_auth_key *key,
 		     const struct odrp_auth_bound *bound, const void *p,
 		     unsigned int len, u8 ret_mac[ODRP_AUTH_PROOF])
@@ -133,8 +134,8 @@ static void make_mac(const struct odrp_auth_key *key,
 }
 
 /*
- * odrp_auth_sign_req() - fill in the MAC of a REQ that is otherwise complete
- * @bound: the addresses, and the queue pair of the compute node
+ * odrp_auth_sign_req() - fill in the MAC of a REQ whose other fields are set
+ * @bound: both addresses, and the queue pair of the compute node
  */
 void odrp_auth_sign_req(const struct odrp_auth_key *key,
 			struct odrp_auth_bound bound,
@@ -150,8 +151,10 @@ void odrp_auth_sign_req(const struct odrp_auth_key *key,
 }
 
 /*
- * odrp_auth_check_answer() - is this REP or REJ from who has K, and of this REQ?
- * @bound: as for the REQ, with what it is, and whose queue pair it names
+ * odrp_auth_check_answer() - check that a REP or REJ answers this REQ and was signed with K
+ * @bound: as for the REQ; what is ODRP_AUTH_REP or ODRP_AUTH_REJ, and qpn is the queue pair
+ *	of the memory node, or 0 for a REJ
+ * @mac: the MAC of the answer
  *
  * Return: 0, or -EKEYREJECTED.
  */
@@ -169,24 +172,25 @@ int odrp_auth_check_answer(const struct odrp_auth_key *key,
 /* ---- heartbeats and grants ------------------------------------------------------ */
 
 /*
- * odrp_auth_sign_beat() - fill in the MAC of a heartbeat that is otherwise complete
- * @handle: of the handshake that has made @key
+ * odrp_auth_sign_beat() - fill in the MAC of a heartbeat whose other fields are set
+ * @handle: the handle of the handshake that made @key
+ * @len: how many bytes of the heartbeat are written
  */
 void odrp_auth_sign_beat(const struct odrp_auth_key *key, __be64 handle,
-			 struct odrp_wire_beat *beat)
+			 struct odrp_wire_beat *beat, u32 len)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
 	struct odrp_auth_said said;
 	u8 mac[ODRP_AUTH_PROOF];
 	unsigned int nr;
 
-	nr = odrp_auth_pack_beat(handle, beat, &said, piece);
+	nr = odrp_auth_pack_beat(handle, beat, len, &said, piece);
 	odrp_hmac(key->k, sizeof(key->k), piece, nr, mac);
 	memcpy(beat->mac, mac, sizeof(beat->mac));
 }
 
 /*
- * odrp_auth_check_grant() - is this grant whole, and from who has K?
+ * odrp_auth_check_grant() - check that a grant is complete and was signed with K
  *
  * Return: 0, or -EKEYREJECTED.
  */

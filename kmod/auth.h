@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Proofs and MACs of odrp/auth.h, the compute node's half.  Bytes in, bytes out: nothing
- * here fails, allocates or sleeps, so a session that is resumed needs no memory for
- * it.  Also compiled in user space.
+ * Proofs and MACs of odrp/auth.h, the compute node's half.  The functions work on bytes.
+ * They do not allocate or sleep, so resuming a session needs no memory for them.  Also
+ * compiled in user space.
  */
 #ifndef _ODRP_KMOD_AUTH_H
 #define _ODRP_KMOD_AUTH_H
@@ -10,9 +10,9 @@
 #include <linux/types.h>
 #include <odrp/auth.h>
 
-#define ODRP_HMAC_KEY_MAX	64	/* a block of SHA-256 */
+#define ODRP_HMAC_KEY_MAX	64	/* the block size of SHA-256 */
 
-/* K of a handshake. */
+/* The key K that a handshake makes. */
 struct odrp_auth_key {
 	u8	k[ODRP_AUTH_PROOF];
 };
@@ -44,7 +44,7 @@ int odrp_auth_check_answer(const struct odrp_auth_key *key,
 			   const u8 mac[ODRP_AUTH_MAC]);
 
 void odrp_auth_sign_beat(const struct odrp_auth_key *key, __be64 handle,
-			 struct odrp_wire_beat *beat);
+			 struct odrp_wire_beat *beat, u32 len);
 int odrp_auth_check_grant(const struct odrp_auth_key *key, __be64 handle,
 			  const struct odrp_wire_signed_grant *grant);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The backing device: opened when the device is added, closed when it goes.  What
- * is sent to it meanwhile: backing.c.
+ * The backing device: opened when a device is added, and closed when that device is
+ * removed.  backing.c sends the I/O.
  */
 #include <linux/blkdev.h>
 #include <linux/slab.h>
@@ -17,6 +17,7 @@ static void done_work(struct work_struct *w)
 	struct odrp_queue *q = odrp_queue_here(b->dev);
 
 	odrp_twins_done(b, q);
+	odrp_twins_more(b, q);
 	odrp_issue_released(q);
 }
 
@@ -106,9 +107,11 @@ free_good:
 }
 
 /*
- * odrp_backing_add() - before the device can be opened
+ * odrp_backing_add() - open the backing device, and allocate what its I/O needs
  *
- * Return: 0 or -errno, told in the log.
+ * Call before the odrp device can be opened.
+ *
+ * Return: 0 or -errno.  The reason is in the log, except for -ENOMEM.
  */
 int odrp_backing_add(struct odrp_dev *dev, const char *path)
 {
@@ -140,7 +143,7 @@ free_b:
 	return err;
 }
 
-/* The last bio has ended, and no request is in flight. */
+/* Call when the last bio has ended and no request is in flight. */
 void odrp_backing_del(struct odrp_dev *dev)
 {
 	struct odrp_backing *b = dev->backing;

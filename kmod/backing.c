@@ -1,39 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * backing=PATH: every page is also written to a local block device, at the same
- * offset.  When the memory node is lost for good (session DEAD), pages are read
- * from there, and new ones go there alone.
+ * offset.  When the memory node is lost for good (session DEAD), pages are read from
+ * the backing device, and new pages are written to the backing device alone.
  *
- * Each block of a bio gets a twin: a bio of one block that goes the way of all
- * bios in the place of the one that came in, with a second one, for the backing
- * device, beside it.  A block's slot has one owner (slot.h), and the twin keeps
- * it until both halves have ended.  So for one slot there is never more than one
- * write on its way to either device, and both see all stores in the same order;
- * whoever comes meanwhile waits for the slot.
+ * Each block of a bio gets a twin: a bio of one block that is issued instead of the
+ * bio that came in.  A store has two halves: the request to the memory node, and a
+ * second bio for the backing device.  The twin owns the slot of its block (slot.h)
+ * until both halves have ended.  So no slot ever has more than one write in flight to
+ * either device, and both devices see the stores of a slot in the same order.  Other
+ * bios for the slot wait until the twin gives up the slot.
  *
- * One bit per slot, good, says that the backing device holds its contents.  It
- * is changed by the owner of the slot only:
- *   - cleared when a store has its request, before either half begins;
- *   - set when the write to the backing device has succeeded, before the slot
+ * One bit per slot, good, says that the backing device holds the contents of the slot.
+ * Only the owner of the slot changes its bit:
+ *   - clear the bit when a store has got its request, before either half begins;
+ *   - set the bit when the write to the backing device has succeeded, before the slot
  *     is given up;
- *   - cleared when the slot's invalidate begins.  Before that the slot reads as
- *     zeros by its state, whatever the bit.
- * A store that is given back before it has a request has changed neither.
+ *   - clear the bit when an invalidate of the slot begins, or when another slot takes
+ *     the freed page.  Before that the state of the freed slot makes it read as zeros,
+ *     whatever the bit is.
+ * A store that ends before it has a request has changed no device and no bit.
  *
- * A store has succeeded when one half has.  What the memory node has not
- * answered leaves the slot UNKNOWN: what that holds is never looked at again,
- * and a read comes from the backing device, if it is good, or is an I/O error.
- * There are slots like that only when the session is dead.  From then on slots
- * are taken by odrp_slot_begin_local(), and UNKNOWN when they are given up.
+ * A store succeeds when one half succeeds.  A request that the memory node has not
+ * answered leaves the slot UNKNOWN.  Nobody asks again what the memory node holds for
+ * the slot: a read takes the page from the backing device if the bit is set, and is an
+ * I/O error otherwise.  Requests end like that only when the session is dead.  From then
+ * on slots are taken by odrp_slot_begin_local() and given up by odrp_slot_end_local().
  *
- * Whoever changes a page while it is being written (direct I/O may) can get
- * different copies, as on any mirror.
+ * A page that is changed while it is being written (direct I/O can do that) may differ
+ * on the two devices, as on any mirror.
  *
- * The backing device is called by a work item, never by who issues or completes:
- * those may be in softirq, and under the lists of another submit_bio().  Its
- * completions, maybe in a hard interrupt, go to another one.  Twins come from a
- * pool of our own and are handed on one by one, so that whoever waits for one
- * holds none back; each ends by itself.
+ * A work item submits the bios to the backing device.  The functions that issue or
+ * complete requests do not, because they may run in softirq, or within another
+ * submit_bio(), whose bio lists would delay the bios.  The backing device may complete
+ * a bio in hard interrupt, so another work item ends the twins.
+ *
+ * Twins come from a mempool of this device.  Nobody sleeps for one: a twin may be under way
+ * for as long as the session is lost, and a task that slept within submit_bio() would hold
+ * up a freeze of the queue for as long (room.c).  A bio that finds no twin is parked
+ * instead.  The pool is empty only while twins are under way, each of them ends on its own,
+ * and its end has the work item make twins for the parked bios.
  */
 #include <linux/bio.h>
 #include <linux/blkdev.h>
@@ -46,16 +52,16 @@
 #define RESERVE		64
 
 /*
- * struct twin - a block on its way
- * @node:	in odrp_backing.todo or .done
- * @parent:	what it is a block of; holds a reference of it
- * @halves:	of a store: how many have not ended
- * @asked:	the memory node is one of them, or has been
- * @res:	how that ended
- * @good:	the backing device did it
- * @acct:	start time for the block layer, unless @asked
- * @local:	for the backing device
- * @bio:	in the place of the parent
+ * struct twin - one block of a bio that is being read or written
+ * @node:	in odrp_backing.todo or odrp_backing.done
+ * @parent:	the bio that the block is part of; the twin holds a reference
+ * @halves:	store: number of halves that have not ended
+ * @asked:	the block has, or had, a request to the memory node
+ * @good:	the backing device's I/O has succeeded
+ * @res:	result of the request; valid if @asked
+ * @acct:	start time for the block layer's accounting; valid unless @asked
+ * @local:	the bio for the backing device
+ * @bio:	the bio that is issued instead of @parent
  */
 struct twin {
 	struct llist_node	node;
@@ -67,7 +73,7 @@ struct twin {
 	enum odrp_slot_result	res;
 	unsigned long		acct;
 	struct bio		local;
-	struct bio		bio;	/* last: it ends with what a pool adds */
+	struct bio		bio;	/* last: the pool may add bio_vecs behind it */
 };
 
 static struct twin *twin_of(struct bio *bio)
@@ -90,31 +96,39 @@ static u64 slot_of(struct twin *t)
 static void end_twin(struct bio *bio)
 {
 	struct twin *t = twin_of(bio);
+	struct odrp_backing *b = t->b;
 	struct bio *parent = t->parent;
 
 	if (bio->bi_status)
 		parent->bi_status = bio->bi_status;
 	if (is_store(t))
-		odrp_backing_stored(t->b->dev);
+		odrp_backing_stored(b->dev);
 	bio_put(bio);
-	bio_endio(parent);	/* from here on the device may be gone */
+	smp_mb();	/* pairs with the locks in odrp_twins_more() and in the pool */
+	if (READ_ONCE(b->wanting.head))
+		queue_work(b->wq, &b->done_work);
+	bio_endio(parent);	/* after this call the device may be gone */
 }
 
 /*
- * odrp_backing_twin() - what is to be issued for a block of a bio
- * @offset: of the block, in bytes
+ * odrp_backing_twin() - make the twin of the next block of a bio, and go behind that block
  *
- * The caller has a reference of the bio, and issues the twin before it asks for
- * another.  May sleep, until other twins have ended.
+ * The caller holds a reference of @parent, which has a block left.  Does not sleep.
+ *
+ * Return: the bio to issue; NULL when there is none: see odrp_backing_want().
  */
-struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
-			      unsigned int offset)
+struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent)
 {
 	struct odrp_backing *b = dev->backing;
-	struct bio *bio = odrp_compat_bio_clone(parent, GFP_NOIO, &b->twins);
-	struct twin *t = twin_of(bio);
+	struct bio *bio = odrp_alloc(odrp_compat_bio_clone(parent,
+							   GFP_NOWAIT | __GFP_NOWARN,
+							   &b->twins));
+	struct twin *t;
 
-	bio_advance_iter(bio, &bio->bi_iter, offset);
+	if (!bio)
+		return NULL;
+	t = twin_of(bio);
+	bio_advance_iter(parent, &parent->bi_iter, ODRP_BLOCK);
 	bio->bi_iter.bi_size = ODRP_BLOCK;
 	bio->bi_end_io = end_twin;
 	t->b = b;
@@ -125,6 +139,81 @@ struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
 	if (is_store(t))
 		atomic_inc(&dev->backing_stores);
 	return bio;
+}
+
+/*
+ * odrp_backing_want() - park a bio for which odrp_backing_twin() has returned NULL
+ *
+ * The bio does not belong to the caller any more.  A store counts as one more that is under
+ * way to the backing device, so writers sleep when there are too many.  The work item looks
+ * for a twin at once, too: the last twin under way may have ended before the bio was on the
+ * list.
+ */
+void odrp_backing_want(struct odrp_dev *dev, struct bio *bio)
+{
+	struct odrp_backing *b = dev->backing;
+
+	if (bio_op(bio) == REQ_OP_WRITE)
+		atomic_inc(&dev->backing_stores);
+	spin_lock_bh(&b->lock);
+	bio_list_add(&b->wanting, bio);
+	spin_unlock_bh(&b->lock);
+	queue_work(b->wq, &b->done_work);
+}
+
+static struct bio *first_wanting(struct odrp_backing *b)
+{
+	struct bio *bio;
+
+	spin_lock_bh(&b->lock);
+	bio = bio_list_peek(&b->wanting);
+	spin_unlock_bh(&b->lock);
+	return bio;
+}
+
+/* The first of the bios that wait has all its twins. */
+static void first_served(struct odrp_backing *b)
+{
+	struct bio *bio;
+
+	spin_lock_bh(&b->lock);
+	bio = bio_list_pop(&b->wanting);
+	spin_unlock_bh(&b->lock);
+	if (bio_op(bio) == REQ_OP_WRITE)
+		odrp_backing_stored(b->dev);
+	bio_endio(bio);
+}
+
+static bool make_twins(struct odrp_dev *dev, struct bio *bio,
+		       struct bio_list *twins)
+{
+	struct bio *twin;
+
+	while (bio->bi_iter.bi_size) {
+		twin = odrp_backing_twin(dev, bio);
+		if (!twin)
+			return false;
+		bio_list_add(twins, twin);
+	}
+	return true;
+}
+
+/*
+ * odrp_twins_more() - make twins for the bios that wait for them, as far as there are any
+ * @q: any queue; the twins are released there
+ *
+ * Only the work item calls this.  A bio stays on the list until it has all its twins: a twin
+ * that ends while the pool is found empty sees the bio, and queues the work item again.
+ */
+void odrp_twins_more(struct odrp_backing *b, struct odrp_queue *q)
+{
+	struct bio_list twins;
+	struct bio *bio;
+
+	bio_list_init(&twins);
+	while ((bio = first_wanting(b)) && make_twins(b->dev, bio, &twins))
+		first_served(b);
+	odrp_release(q, &twins);
 }
 
 /* ---- the halves end ---------------------------------------------------------- */
@@ -155,7 +244,7 @@ static void end_store(struct twin *t, struct odrp_queue *q)
 	bio_endio(&t->bio);
 }
 
-/* A load that the memory node has not served. */
+/* End a load that the memory node has not served, after trying the backing device. */
 static void end_load(struct twin *t, struct odrp_queue *q)
 {
 	struct odrp_dev *dev = t->b->dev;
@@ -192,8 +281,8 @@ static void end_local(struct twin *t, struct odrp_queue *q)
 }
 
 /*
- * odrp_twins_done() - twins have been at the backing device
- * @q: any queue: the bios that waited for their slots are released there
+ * odrp_twins_done() - handle the twins that the backing device has completed
+ * @q: any queue; bios that waited for the slots of these twins are released there
  */
 void odrp_twins_done(struct odrp_backing *b, struct odrp_queue *q)
 {
@@ -215,7 +304,7 @@ static void local_done(struct twin *t)
 
 /* ---- the backing device ------------------------------------------------------- */
 
-/* Any context. */
+/* Called in any context, hard interrupt included. */
 static void end_io(struct bio *local)
 {
 	struct twin *t = container_of(local, struct twin, local);
@@ -272,9 +361,9 @@ static void begin_local(struct twin *t)
 		queue_work(b->wq, &b->todo_work);
 }
 
-/* ---- what issue.c, done.c and free.c tell -------------------------------------- */
+/* ---- calls of issue.c and done.c ----------------------------------------------- */
 
-/* A block's slot has been taken and it has a request, which is not posted yet. */
+/* Call when a block has its slot and a request, before the request is posted. */
 void odrp_backing_begin(struct bio *bio)
 {
 	struct twin *t = twin_of(bio);
@@ -287,8 +376,9 @@ void odrp_backing_begin(struct bio *bio)
 }
 
 /*
- * odrp_backing_answered() - the request of a block has ended
- * @q: its queue: the bios that waited for its slot are released there
+ * odrp_backing_answered() - handle the end of the request of a block
+ * @res: how the request ended
+ * @q: queue of the request; bios that waited for the slot are released there
  */
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct odrp_queue *q)
@@ -311,7 +401,7 @@ void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 	bio_endio(bio);
 }
 
-/* A block's slot has been taken by odrp_slot_begin_local(). */
+/* Call when odrp_slot_begin_local() has taken the slot of a block. */
 void odrp_backing_alone(struct bio *bio)
 {
 	struct twin *t = twin_of(bio);
@@ -322,7 +412,7 @@ void odrp_backing_alone(struct bio *bio)
 	begin_local(t);
 }
 
-/* The session is dead. */
+/* Call when the session is dead. */
 void odrp_backing_report(struct odrp_dev *dev)
 {
 	pr_notice("odrp%d: continues with the backing device %s alone\n",
@@ -334,11 +424,13 @@ const char *odrp_backing_path(const struct odrp_dev *dev)
 	return dev->backing ? dev->backing->path : "none";
 }
 
-/* Twins can be made, from a pool of our own. */
+/* Make the pool of twins, and the lists and the work item of backing.c. */
 int odrp_twins_init(struct odrp_backing *b)
 {
 	init_llist_head(&b->todo);
 	init_llist_head(&b->done);
 	INIT_WORK(&b->todo_work, todo_work);
+	spin_lock_init(&b->lock);
+	bio_list_init(&b->wanting);
 	return bioset_init(&b->twins, RESERVE, offsetof(struct twin, bio), 0);
 }

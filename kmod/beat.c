@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The heartbeat: a counter, and what the lease is about, RDMA-written to the
- * memory node every beat_ms.  The memory node's grants come the other way,
- * written by it into a page of ours, and are read here before each beat.
+ * The heartbeat: a counter and the use of the lease, which the compute node writes by
+ * RDMA into memory of the memory node every beat_ms.  The memory node writes its grants
+ * by RDMA into a page of the compute node, which reads that page before each beat.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
 #include "grant.h"
 #include "odrp.h"
 
-/* How long a goodbye may take, twice. */
+/* Limit of each of two waits: for the beat in flight, and for the last beat. */
 #define BYE_MS	1000
 
-/* How often the memory node may ask us to leave. */
+/* How often a request of the memory node to leave is reported. */
 #define ASK_INTERVAL	(60 * HZ)
 #define ASK_BURST	10
 
@@ -27,7 +27,10 @@ static void beat_done(struct ib_cq *cq, struct ib_wc *wc)
 	atomic_set_release(&b->busy, 0);
 }
 
-/* An operator asks now and then; a memory node that always does is not heard. */
+/*
+ * Reports are limited in rate: an operator asks rarely, and a memory node that asks all the
+ * time must not flood the log.
+ */
 static void ask_to_leave(struct odrp_sess *s)
 {
 	if (!__ratelimit(&s->beat.asks))
@@ -37,7 +40,7 @@ static void ask_to_leave(struct odrp_sess *s)
 	odrp_uevent(s->dev, ODRP_UEVENT_DRAIN);
 }
 
-/* Has the session MACs of heartbeats and grants?  By K of its last handshake. */
+/* Do heartbeats and grants of the session carry MACs, made with K of the last handshake? */
 static bool is_signed(const struct odrp_sess *s)
 {
 	return s->features & ODRP_WIRE_F_SIGNED;
@@ -69,10 +72,11 @@ out:
 }
 
 /*
- * odrp_beat_forget() - what has been granted so far counts no more
+ * odrp_beat_forget() - ignore all grants that were written so far
  *
- * The accept says the lease; an older grant, not read yet, may say more.  One with a MAC
- * is of another K, and epochs begin anew with each.
+ * The accept has stated the lease, and an older grant that has not been read yet may state
+ * a larger one.  An older grant with a MAC is ignored anyway, because its MAC was made with
+ * another K.  Epochs begin anew with each K, so the last epoch is 0 then.
  */
 void odrp_beat_forget(struct odrp_sess *s)
 {
@@ -89,6 +93,23 @@ void odrp_beat_forget(struct odrp_sess *s)
 				      DMA_FROM_DEVICE);
 }
 
+static u32 beat_len(const struct odrp_sess *s)
+{
+	return odrp_wire_beat_len(s->features);
+}
+
+/*
+ * How long the memory node is asked to keep a silent session.  It hears the last beat
+ * before the loss that dead_after_ms counts from, and its clock is another one, so it is
+ * asked for half as much again.
+ */
+static u32 asked_dead_ms(const struct odrp_dev *dev)
+{
+	u32 ms = READ_ONCE(dev->dead_after_ms);
+
+	return ms + ms / 2;
+}
+
 static void fill_beat(struct odrp_sess *s, u32 flags)
 {
 	struct odrp_dev *dev = s->dev;
@@ -100,6 +121,7 @@ static void fill_beat(struct odrp_sess *s, u32 flags)
 
 	ib_dma_sync_single_for_cpu(s->ibdev, s->beat.dma, sizeof(*w),
 				   DMA_TO_DEVICE);
+	w->dead_ms = cpu_to_be32(asked_dead_ms(s->dev));
 	w->beat = cpu_to_be64(++s->beat.nr);
 	w->used = cpu_to_be64(used);
 	w->want = cpu_to_be64(odrp_lease_want(used, dev->slots.nr));
@@ -108,10 +130,11 @@ static void fill_beat(struct odrp_sess *s, u32 flags)
 	w->ctl_rkey = cpu_to_be32(s->ctl.reg.mr->rkey);
 	w->flags = cpu_to_be32(flags);
 	if (is_signed(s))
-		odrp_auth_sign_beat(&s->auth.key, s->auth.handle, w);
+		odrp_auth_sign_beat(&s->auth.key, s->auth.handle, w,
+				    beat_len(s));
 	ib_dma_sync_single_for_device(s->ibdev, s->beat.dma, sizeof(*w),
 				      DMA_TO_DEVICE);
-	/* Near the limit, give back what is only waiting to be reused. */
+	/* Near the limit, give back the pages of freed slots instead of keeping them for reuse. */
 	if (used + used / 8 >= limit)
 		odrp_free_now(dev);
 }
@@ -121,7 +144,7 @@ static int post_beat(struct odrp_sess *s)
 	struct odrp_beat *b = &s->beat;
 	struct ib_sge sge = {
 		.addr	= b->dma,
-		.length	= sizeof(*b->buf),
+		.length	= beat_len(s),
 		.lkey	= s->pd->local_dma_lkey,
 	};
 	struct ib_rdma_wr wr = {
@@ -140,9 +163,9 @@ static int post_beat(struct odrp_sess *s)
 }
 
 /*
- * The last beat is still on its way.  It has a deadline like any request: a
- * device that nobody uses has nothing else to miss its memory node by, and for
- * rdma_rxe seven retries are retries for ever.
+ * Fail the session if the beat in flight is past its deadline.  When nobody uses the device,
+ * an overdue beat is the only sign that the memory node is gone: rdma_rxe takes a retry
+ * count of 7 as unlimited, so the transport reports no error.
  */
 static bool overdue(struct odrp_sess *s)
 {
@@ -164,8 +187,8 @@ static void beat_work(struct work_struct *w)
 	if (state != ODRP_LIVE && state != ODRP_CONNECTING)
 		return;
 	odrp_reserve_collect(&s->reserve);
-	odrp_reconnect_restock(s);
-	/* While it is on its way its buffer is not touched. */
+	odrp_sess_restock(s);
+	/* The NIC may still read the buffer of a beat in flight: leave the buffer alone. */
 	if (atomic_read_acquire(&b->busy)) {
 		if (overdue(s))
 			return;
@@ -222,7 +245,7 @@ static int init_ctl(struct odrp_sess *s)
 	return odrp_reg_make(s->admin, &ctl->reg, &ctl->dma, 1);
 }
 
-/* The admin connection is up: make what the beat needs. */
+/* Make what heartbeats and grants need.  The admin connection is up. */
 int odrp_beat_init(struct odrp_sess *s)
 {
 	int err;
@@ -234,9 +257,10 @@ int odrp_beat_init(struct odrp_sess *s)
 }
 
 /*
- * Beats start while the I/O connections are still being made: the memory
- * node's patience began with the admin connection.  The last one of a session that is
- * resumed may never have completed (unplug.c), and has gone with its queue pair.
+ * Beats start while the I/O connections are still being made, because the memory node
+ * has been counting its dead-ms since the admin connection.  When a session is resumed,
+ * the last beat on the old connection may never have completed (unplug.c), so busy is
+ * cleared here; the old queue pair is gone.
  */
 void odrp_beat_start(struct odrp_sess *s)
 {
@@ -244,7 +268,7 @@ void odrp_beat_start(struct odrp_sess *s)
 	queue_delayed_work(odrp_wq, &s->beat.work, 0);
 }
 
-/* Wait, for a moment, for the beat that is on its way. */
+/* Wait up to BYE_MS or somewhat longer for the beat in flight.  Return: is none in flight? */
 static bool wait_idle(struct odrp_beat *b)
 {
 	unsigned int ms;
@@ -255,11 +279,11 @@ static bool wait_idle(struct odrp_beat *b)
 }
 
 /*
- * odrp_beat_bye() - say that this is the last beat
+ * odrp_beat_bye() - send a last beat that announces the end of the session
  *
- * The memory node then takes the pages back as soon as the connection ends,
- * and does not wait for us to come again.  If it does not hear it, it will have
- * waited in vain, that is all.  No beat runs any more.
+ * With it, the memory node takes the pages back as soon as the connection ends.  Without
+ * it, the memory node first waits for the session to be resumed, and nothing else is lost.
+ * Call after odrp_beat_stop().  Sleeps for up to two waits of BYE_MS.
  */
 void odrp_beat_bye(struct odrp_sess *s)
 {
@@ -286,7 +310,7 @@ void odrp_beat_prepare(struct odrp_sess *s)
 	ratelimit_state_init(&s->beat.asks, ASK_INTERVAL, ASK_BURST);
 }
 
-/* Nothing is in flight on the admin connection any more. */
+/* Call when nothing is in flight on the admin connection any more. */
 void odrp_beat_exit(struct odrp_sess *s)
 {
 	struct odrp_ctl_buf *ctl = &s->ctl;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The disk: where the kernel's bios come in.  Bios under a plug are collected
- * and issued together, so that each connection's requests are posted with one
- * doorbell; issue.c does the issuing.
+ * The disk, which takes bios from the kernel.  Bios of a task with a plug are collected
+ * and issued together, so that the requests of each connection are posted with one
+ * doorbell; issue.c issues them.
  *
- * Its device number is one of those that the kernel hands out to disks without a
- * major number of their own ("blkext"), like those of NVMe: programs that know disks
- * by the names in /proc/devices, LVM for one, know them.
+ * The disk has a device number that the kernel allocates to disks without a major number
+ * of their own ("blkext"), as NVMe disks do.  Programs that recognize disks by the names
+ * in /proc/devices, such as LVM, accept these.
  */
 #include <linux/blkdev.h>
 #include <linux/delay.h>
@@ -21,7 +21,7 @@ static void (*disk_unused)(void);	/* see odrp_blk_init() */
 
 #define PLUG_MAX	ODRP_POST_CHUNK
 
-/* What blk_check_plugged() allocates, zeroed, for a plug's first bio. */
+/* blk_check_plugged() allocates this, zeroed, for the first bio of a plug. */
 struct plugged {
 	struct blk_plug_cb	cb;
 	struct bio_list		bios;
@@ -29,8 +29,8 @@ struct plugged {
 };
 
 /*
- * odrp_blk_issue() - issue bios of ours on this CPU's queue
- * @may_poll: the caller waits for them, and has nothing better to do
+ * odrp_blk_issue() - issue bios of the device on this CPU's queue
+ * @may_poll: the caller would sleep until the bios are done, and may poll for loads instead
  */
 void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 {
@@ -38,8 +38,8 @@ void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 	struct odrp_mark load;
 
 	/*
-	 * As long as the bios are not done the device cannot go; after that
-	 * only this count keeps it (see odrp_blk_del()).
+	 * The device stays while the bios are not done.  When they are done,
+	 * only this count keeps the device (see odrp_blk_del()).
 	 */
 	atomic_inc(&q->users);
 	load = odrp_issue(q, bios);
@@ -50,9 +50,9 @@ void odrp_blk_issue(struct odrp_dev *dev, struct bio_list *bios, bool may_poll)
 }
 
 /*
- * The block core takes the callback off the task's list before it calls it,
- * and there is at least one bio in it: its owner waits, so the device is open
- * and the module stays.
+ * The block core removes the callback from the task's list before it calls this function.
+ * The callback has at least one bio, whose owner waits for it.  So the device is open, and
+ * the module stays loaded.
  */
 static void unplug(struct blk_plug_cb *cb, bool from_schedule)
 {
@@ -62,7 +62,7 @@ static void unplug(struct blk_plug_cb *cb, bool from_schedule)
 	kfree(p);
 }
 
-/* Add a bio to a plug; what is in it goes out when it has grown too long. */
+/* Add a bio to a plug.  If the plug is full, issue its bios first. */
 static void plug_bio(struct odrp_dev *dev, struct plugged *p, struct bio *bio)
 {
 	struct bio_list full = p->bios;
@@ -103,8 +103,8 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	struct bio_list bios;
 
 	/*
-	 * No memory for the callback, or no plug: issue at once.  (Newer
-	 * kernels plug around every submit_bio.)
+	 * Without a plug, or without memory for the callback, issue the bio at
+	 * once.  (Newer kernels plug around every submit_bio().)
 	 */
 	cb = blk_check_plugged(unplug, dev, sizeof(struct plugged));
 	if (cb) {
@@ -116,13 +116,19 @@ static void take_bio(struct odrp_dev *dev, struct bio *bio)
 	odrp_blk_issue(dev, &bios, true);
 }
 
-/* With a backing device each block goes by itself. */
+/* With a backing device, issue a twin for each block of the bio (backing.c). */
 static void take_blocks(struct odrp_dev *dev, struct bio *bio)
 {
-	unsigned int size = bio->bi_iter.bi_size, at;
+	struct bio *twin;
 
-	for (at = 0; at < size; at += ODRP_BLOCK)
-		take_bio(dev, odrp_backing_twin(dev, bio, at));
+	while (bio->bi_iter.bi_size) {
+		twin = odrp_backing_twin(dev, bio);
+		if (!twin) {
+			odrp_backing_want(dev, bio);
+			return;
+		}
+		take_bio(dev, twin);
+	}
 	bio_endio(bio);
 }
 
@@ -162,8 +168,9 @@ ODRP_SUBMIT_BIO(submit)
 	ODRP_SUBMIT_BIO_END;
 }
 
-/* Under the swap device's lock, mostly with interrupts off. */
-static void slot_free_notify(struct block_device *bdev, unsigned long slot)
+/* The kernel calls this under the swap device's lock, mostly with interrupts off. */
+static void __maybe_unused slot_free_notify(struct block_device *bdev,
+					    unsigned long slot)
 {
 	struct odrp_dev *dev = bdev->bd_disk->private_data;
 
@@ -174,12 +181,14 @@ static void slot_free_notify(struct block_device *bdev, unsigned long slot)
 }
 
 /*
- * A device that is being removed is not opened any more, but for swapoff, which
- * opens what it swaps off: so one that has been removed by force is, as long as
- * somebody has a claim to it, as a swap area has.  Who else comes that way gets
- * errors as all do, and holds it up until it is closed.
+ * May the disk be opened?  The caller holds dev->lock.
  *
- * Without force nobody opens what is claimed where a swapoff would give wrong bytes.
+ * After a removal by force the disk may be opened only while somebody has claimed the disk,
+ * as a swap area does: swapoff has to open the disk that it swaps off.  Anybody else who
+ * opens a claimed disk gets I/O errors, and delays the removal until the last close.
+ *
+ * During a removal without force the disk may not be opened.  Otherwise a claimed disk may
+ * not be opened while a swapoff would give wrong bytes to programs.
  */
 static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 {
@@ -211,8 +220,8 @@ ODRP_BLK_OPEN(open_disk, arg)
 }
 
 /*
- * The block layer has locks here that del_gendisk() takes: so a device that has
- * been removed by force, and goes now, goes by a work item.
+ * The block layer holds locks here that del_gendisk() takes.  So disk_unused() queues a
+ * work item to take down a device that was removed by force and has no user left.
  */
 ODRP_BLK_RELEASE(release_disk, disk)
 {
@@ -231,10 +240,10 @@ static const struct block_device_operations ops = {
 	.open			= open_disk,
 	.release		= release_disk,
 	.submit_bio		= submit,
-	.swap_slot_free_notify	= slot_free_notify,
+	ODRP_FREE_NOTIFY(slot_free_notify)
 };
 
-/* Whose disk that is; NULL: not one of ours. */
+/* Return: the odrp device of a block device; NULL if it belongs to another driver. */
 struct odrp_dev *odrp_blk_dev(struct block_device *bdev)
 {
 	return bdev->bd_disk->fops == &ops ? bdev->bd_disk->private_data : NULL;
@@ -262,7 +271,7 @@ int odrp_blk_add(struct odrp_dev *dev)
 	return 0;
 }
 
-/* After this no bio comes in any more, and who submitted some has left. */
+/* Remove the disk.  Afterwards no bio arrives, and no task is within odrp_blk_issue(). */
 void odrp_blk_del(struct odrp_dev *dev)
 {
 	unsigned int i;
@@ -280,9 +289,9 @@ void odrp_blk_free(struct odrp_dev *dev)
 }
 
 /*
- * odrp_blk_init()
- * @unused: called when nobody has a disk open any more whose device was removed by
- *	force; has locks of the block layer
+ * odrp_blk_init() - set the function that handles the last close
+ * @unused: called when the last user closes the disk of a device that was removed by
+ *	force; the caller holds locks of the block layer
  */
 void odrp_blk_init(void (*unused)(void))
 {

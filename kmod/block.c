@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Blocks of bios, wherever they lie.
+ * Copying blocks of bios, which may be spread over several segments.
  */
 #include <linux/highmem.h>
 #include "compat.h"
 #include "odrp.h"
 
-/* odrp_block_copy() - copy one block between a page and the bio's segments from iter on. */
+/* odrp_block_copy() - copy one block between a page and the bio's segments from @iter on */
 void odrp_block_copy(struct bio *bio, struct bvec_iter iter, struct page *page,
 		     bool to_bio)
 {

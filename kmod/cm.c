@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RDMA CM: making a connection, step by step, from the thread that adds the
- * device, and hearing of its end.  Fills the hello and checks every field of
- * what comes back before anybody uses it.
+ * RDMA CM: making a connection, step by step, in the thread that adds the device or
+ * resumes the session, and handling the end of the connection.  This file fills in the
+ * hello, and has every field of the accept checked (accept.c) before it is used.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -16,21 +16,21 @@
 #include "msg.h"
 #include "odrp.h"
 
-#define CM_RETRIES	7	/* 3 bits on the wire; RNR 7 is for ever */
+#define CM_RETRIES	7	/* 3 bits on the wire; as an RNR count 7 means no limit */
 
 /*
- * A neighbour that answers before the core has queued our request for its
- * address is noticed only when that request times out.  So let it, soon and
- * repeatedly.
+ * If a neighbour answers before the RDMA core has queued the request for its address,
+ * the core notices the answer only when the request times out.  So the time-out is short,
+ * and the request is repeated.
  */
 #define ADDR_TRY_MS	100
 
 /*
- * We are told of that by a work item that is not at its end yet, and asking again
- * with the same id cancels it.  Work queues of older kernels, 5.10's among them,
- * take that for waiting, by one who reclaims memory for one who may have none, and
- * warn (check_flush_dependency()).  So it is given time to end; nothing says that
- * it has.
+ * The RDMA core reports that time-out from a work item that is still running, and a new
+ * request with the same id cancels that work item.  Workqueues of older kernels, 5.10
+ * among them, take the cancelling for a wait of a memory-reclaiming worker for a worker
+ * that may lack memory, and warn (check_flush_dependency()).  So the work item gets this
+ * time to end; there is no way to wait for its end.
  */
 #define ADDR_REST_MS	20
 
@@ -60,17 +60,20 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_AUTH]	= -ENOKEY,
 };
 
-/* While reconnecting no step takes longer, so that a lost packet costs no more. */
+/* Limit of a step while reconnecting, so that a lost packet costs no more than this. */
 #define RECONNECT_STEP_MS	1000
 
-/* A step that has not said itself why. */
+/* Log the error of a step.  Return: @err. */
 static int failed(struct odrp_conn *conn, const char *step, int err)
 {
 	conn_err(conn, "%s: error %d\n", step, err);
 	return err;
 }
 
-/* To a knock: once more, with a cookie. */
+/*
+ * Does the REJ of a handshake's connection ask for a second REQ with a cookie?  If so, keep
+ * the cookie for that REQ.
+ */
 static bool is_cookie(struct odrp_conn *conn, const void *data, u8 len)
 {
 	const struct odrp_auth_cookie *c = data;
@@ -84,10 +87,10 @@ static bool is_cookie(struct odrp_conn *conn, const void *data, u8 len)
 }
 
 /*
- * Anybody can refuse a connection in the memory node's name.  So when there is a key
- * only what is signed by it is told from a memory node that is away, and while
- * reconnecting the rest is not even without a key: else a forged REJ would be the end of
- * a session.
+ * The error for a REJ.  Anybody on the network can forge a REJ, and some errors end a
+ * session for good.  So on a connection with MACs, the status counts only if the REJ has a
+ * right MAC.  On other connections the status does not count while reconnecting.  If the
+ * status does not count, the error is -ECONNREFUSED, which ends no session.
  */
 static int refusal(const struct odrp_conn *conn,
 		   const struct odrp_wire_reject *rej, u8 len)
@@ -154,8 +157,8 @@ static void connected(struct odrp_conn *conn, const struct rdma_conn_param *p)
 }
 
 /*
- * To a state, with what the connection manager has for it.  The connection has an id,
- * and a queue pair that nobody takes away meanwhile.
+ * Move the queue pair to a state, with the attributes that the connection manager has for
+ * the state.  The connection has an id, and its queue pair stays during the call.
  */
 static int move_qp(struct odrp_conn *conn, enum ib_qp_state state)
 {
@@ -165,15 +168,15 @@ static int move_qp(struct odrp_conn *conn, enum ib_qp_state state)
 	err = rdma_init_qp_attr(conn->id, &attr, &mask);
 	if (err)
 		return err;
-	/* Who has not proved himself writes nowhere. */
+	/* During the handshake the peer may not access any memory. */
 	if (conn->msgs)
 		attr.qp_access_flags = 0;
 	return odrp_step(ib_modify_qp(conn->qp, &attr, mask));
 }
 
 /*
- * The way of a queue pair to a connection that has been answered: once more to where
- * it is, for only now it is known what the peer may do.
+ * Move the queue pair of a connection that has been answered to RTS.  INIT is repeated,
+ * because only the answer decides which access the peer gets.
  */
 static int move_up(struct odrp_conn *conn)
 {
@@ -184,7 +187,7 @@ static int move_up(struct odrp_conn *conn)
 	int err = 0;
 
 	mutex_lock(&conn->plug_lock);
-	if (!conn->qp)		/* the answer came too late */
+	if (!conn->qp)		/* the answer came after the time-out */
 		err = -ETIMEDOUT;
 	for (i = 0; !err && i < ARRAY_SIZE(way); i++)
 		err = move_qp(conn, way[i]);
@@ -192,7 +195,7 @@ static int move_up(struct odrp_conn *conn)
 	return err;
 }
 
-/* What is not taken is refused when its id goes. */
+/* Handle a REP.  A REP that is not accepted here is rejected when its id is destroyed. */
 static void answered(struct odrp_conn *conn, const struct rdma_conn_param *p)
 {
 	int err;
@@ -211,18 +214,18 @@ static void lost(struct odrp_conn *conn, const char *what)
 	if (conn->established && conn->msgs)
 		odrp_msgs_lost(conn);
 	else if (conn->established)
-		odrp_sess_fail(conn->sess, "connection lost: %s", what);
+		odrp_sess_fail(conn->sess, "%s", what);
 	else if (READ_ONCE(conn->qp))
 		step_done(conn, failed(conn, what, -ECONNRESET));
-	else	/* given up, and the memory node was first to say so */
+	else	/* the connection was given up; the peer has disconnected first */
 		step_done(conn, -ECONNRESET);
 }
 
 /*
- * A connection that stands is told that it is unreachable when the peer's link address is
- * being looked for, or is another one (RDMA CM, since Linux 6.0): of each connection, and
- * also when nothing has changed.  Should nothing arrive there any more then requests and
- * beats have their time-outs.
+ * An established connection ignores this event.  Since Linux 6.0 the RDMA CM sends the
+ * event to each connection when the kernel looks up the peer's link address or the address
+ * changes, also if the connection still works.  If the peer really is unreachable, requests
+ * and beats time out.
  */
 static void conn_unreachable(struct odrp_conn *conn, const struct rdma_cm_event *ev)
 {
@@ -232,12 +235,12 @@ static void conn_unreachable(struct odrp_conn *conn, const struct rdma_cm_event 
 	step_done(conn, ev->status < 0 ? ev->status : -EHOSTUNREACH);
 }
 
-/* Called one at a time per id; never destroys the id itself. */
+/* The RDMA CM calls this for one event of an id at a time.  Never destroys the id. */
 static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
 	struct odrp_conn *conn = id->context;
 
-	if (!conn)	/* abandoned */
+	if (!conn)	/* odrp_cm_disconnect() has taken the id */
 		return 0;
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
@@ -259,7 +262,7 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		conn_unreachable(conn, ev);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* ctl.c hears of it, too, and waits until nothing is left. */
+		/* card.c is called as well, and waits until the session has left the device. */
 		odrp_sess_die(conn->sess, "%s", rdma_event_msg(ev->event));
 		step_done(conn, -ENODEV);
 		if (conn->msgs)
@@ -276,7 +279,7 @@ static int handle(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* How long a step may take from now on. */
+/* odrp_cm_step_ms() - time limit of a step that begins now, in ms */
 unsigned long odrp_cm_step_ms(const struct odrp_conn *conn)
 {
 	unsigned long end = conn->sess->reconnect.end;
@@ -350,11 +353,12 @@ static int resolve(struct odrp_conn *conn)
 	return wait_step(conn, "resolving the route");
 }
 
-/* The first connection decides for the device; the others have to follow. */
+/* The first connection sets the RDMA device of the session; all others must use the same. */
 static int check_device(struct odrp_conn *conn)
 {
 	struct ib_device *ibdev = conn->id->device;
 	struct odrp_sess *s = conn->sess;
+	int err;
 
 	if (s->ibdev && s->ibdev != ibdev) {
 		conn_err(conn, "the route uses %s now, not %s\n",
@@ -370,14 +374,16 @@ static int check_device(struct odrp_conn *conn)
 			 dev_name(&ibdev->dev), ODRP_MAX_SGE);
 		return -EOPNOTSUPP;
 	}
+	err = odrp_card_take(s, ibdev);
+	if (err)
+		return failed(conn, "using an RDMA device that is being removed", err);
 	s->pd = odrp_alloc_ptr(ib_alloc_pd(ibdev, 0));
 	if (IS_ERR(s->pd)) {
-		int err = PTR_ERR(s->pd);
-
+		err = PTR_ERR(s->pd);
 		s->pd = NULL;
+		odrp_card_put(s);
 		return failed(conn, "making a protection domain", err);
 	}
-	s->ibdev = ibdev;
 	return 0;
 }
 
@@ -391,7 +397,7 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	h->depth = cpu_to_be16(s->depth);
 	h->page_shift = ODRP_WIRE_PAGE_SHIFT;
 	h->features = cpu_to_be32(s->features);
-	/* Admin, first of all: 0. */
+	/* The first admin connection of a session sends 0 in both. */
 	h->session = cpu_to_be64(s->id);
 	h->token = cpu_to_be64(s->token);
 	if (conn->q) {
@@ -405,7 +411,7 @@ static void fill_hello(const struct odrp_conn *conn, struct odrp_wire_hello *h)
 	}
 }
 
-/* The same with a key: the handle says whose session it is, and which. */
+/* Fill in the REQ of a session with a key.  The handle stands for session and token. */
 static void fill_req(struct odrp_conn *conn, struct odrp_auth_req *r)
 {
 	const struct odrp_sess *s = conn->sess;
@@ -446,8 +452,8 @@ static void fill_data(struct odrp_conn *conn, union req_data *d)
 }
 
 /*
- * How many READs of ours to ask for.  Those that are posted beyond it wait in the
- * send queue: the CM gives the queue pair what the reply says.
+ * How many outstanding READs to ask for.  The CM sets the limit of the queue pair to the
+ * number in the reply; READs that are posted beyond the limit wait in the send queue.
  */
 static u8 max_reads(const struct odrp_conn *conn)
 {
@@ -458,7 +464,7 @@ static u8 max_reads(const struct odrp_conn *conn)
 		     ODRP_MAX_READS);
 }
 
-/* Ask for it; the answer completes cm_done. */
+/* Send the REQ.  The answer completes cm_done. */
 static int request(struct odrp_conn *conn)
 {
 	union req_data data;
@@ -482,18 +488,14 @@ static int request(struct odrp_conn *conn)
 
 static int say_bad(struct odrp_conn *conn, const struct odrp_bad *bad)
 {
-	if (bad->what)
-		conn_err(conn, "accept: %s is %llu, expected %llu\n", bad->what,
-			 bad->is, bad->expected);
-	else
-		conn_err(conn, "accept: word %llu has unknown kind %llu\n",
-			 bad->expected, bad->is);
-	/* As refusal() has it. */
+	conn_err(conn, "accept: %s is %llu, expected %llu\n", bad->what, bad->is,
+		 bad->expected);
+	/* A forged accept must not end a session for good: see refusal(). */
 	return odrp_sign_on(conn) || !conn->sess->reconnect.end ? -EPROTO :
 								  -EBADMSG;
 }
 
-/* With a key nothing of an accept is looked at that its MAC does not cover. */
+/* With a key, check the MAC of an accept before any of its fields is used. */
 static int check_signed(struct odrp_conn *conn, size_t len)
 {
 	int err = 0;
@@ -506,7 +508,7 @@ static int check_signed(struct odrp_conn *conn, size_t len)
 	return err;
 }
 
-/* The admin accept: what was granted becomes the session's. */
+/* Check the admin accept, and copy its fields to the session. */
 static int take_admin(struct odrp_conn *conn)
 {
 	const struct odrp_wire_admin_accept *a = &conn->accept.admin;
@@ -535,14 +537,15 @@ static int take_admin(struct odrp_conn *conn)
 	s->features = be32_to_cpu(a->features);
 	s->keys.rkey = be32_to_cpu(a->keys_rkey);
 	s->beat.period_ms = be32_to_cpu(a->beat_ms);
-	s->beat.dead_ms = be32_to_cpu(a->dead_ms);
+	s->beat.dead_ms = max(be32_to_cpu(a->dead_ms),
+			      be32_to_cpu(a->dead_ms_max));
 	odrp_beat_forget(s);
 	atomic64_set(&s->dev->lease.limit,
 		     min_t(u64, be64_to_cpu(a->lease), s->dev->slots.nr));
 	return 0;
 }
 
-/* An I/O accept: credits, and how to re-arm the chain. */
+/* Check the I/O accept, and take over the credits of the chain. */
 static int take_io(struct odrp_conn *conn)
 {
 	const struct odrp_wire_io_accept *a = &conn->accept.io;
@@ -551,59 +554,73 @@ static int take_io(struct odrp_conn *conn)
 		.queue		= conn->q->idx,
 		.depth		= conn->depth,
 		.nr_reqs	= conn->nr_reqs,
-		.keyed		= conn->keyed,
 	};
 	struct odrp_bad bad;
-	int err = check_signed(conn, sizeof(*a) +
-				     a->nr_words * sizeof(a->words[0]));
+	int err = check_signed(conn, sizeof(*a));
 
 	if (err)
 		return err;
-	if (odrp_accept_io(a, conn->accept_len, &terms, &conn->words, &bad))
+	if (odrp_accept_io(a, conn->accept_len, &terms, &bad))
 		return say_bad(conn, &bad);
 	if (conn->keyed && conn->chain == ODRP_WIRE_LOAD &&
 	    odrp_accept_reads(conn->accept_reads, max_reads(conn), &bad)) {
 		err = say_bad(conn, &bad);
-		/* Of the REP itself, which no MAC covers: anybody's on the path. */
+		/* No MAC covers this field of the REP: ignore a wrong one while reconnecting. */
 		return conn->sess->reconnect.end ? -EBADMSG : err;
 	}
 	conn->depth = be16_to_cpu(a->depth);
-	conn->next_req_len = be16_to_cpu(a->req_len);
-	conn->next_tail_len = be16_to_cpu(a->tail_len);
+	return 0;
+}
+
+static int make_id(struct odrp_conn *conn, struct rdma_cm_id **ret_id,
+		   struct odrp_end **ret_end)
+{
+	struct odrp_end *end = odrp_end_new();
+	struct rdma_cm_id *id;
+
+	if (!end)
+		return -ENOMEM;
+	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
+					   RDMA_PS_TCP, IB_QPT_RC));
+	if (IS_ERR(id)) {
+		odrp_end_free(end);
+		return PTR_ERR(id);
+	}
+	*ret_id = id;
+	*ret_end = end;
 	return 0;
 }
 
 /*
- * Have an id for the next time.  It knows no address, so nothing happens to it, and
- * it is on no device.
+ * Make a spare id for the next time that the connection breaks.  The spare id has no
+ * address, so it gets no event, and it is on no device.
  */
 static int stock_id(struct odrp_conn *conn)
 {
 	struct odrp_spare *spare = &conn->spare;
 	struct rdma_cm_id *id;
+	struct odrp_end *end;
+	int err;
 
-	if (spare->id)
+	if (READ_ONCE(spare->id))
 		return 0;
-	spare->end = odrp_end_new();
-	if (!spare->end)
-		return -ENOMEM;
-	id = odrp_alloc_ptr(rdma_create_id(&init_net, handle, conn,
-					   RDMA_PS_TCP, IB_QPT_RC));
-	if (IS_ERR(id)) {
-		odrp_end_free(spare->end);
-		spare->end = NULL;
-		return PTR_ERR(id);
-	}
+	err = make_id(conn, &id, &end);
+	if (err)
+		return err;
+	spin_lock_bh(&conn->lock);
 	spare->id = id;
+	spare->end = end;
+	spin_unlock_bh(&conn->lock);
 	return 0;
 }
 
 /*
- * odrp_conn_stock() - have a spare of what a broken connection takes with it
+ * odrp_conn_stock() - make a spare queue pair and a spare id for a connection
  *
- * The connection is up.
+ * The connection has been up, and may break and be made again during the call.  One caller
+ * at a time.  After a failure of the completion queue no spare queue pair is made.
  *
- * Return: 0 if there is one now, else -errno; what could be made stays.
+ * Return: 0; else -errno, and a spare that was made is kept.
  */
 int odrp_conn_stock(struct odrp_conn *conn)
 {
@@ -612,22 +629,21 @@ int odrp_conn_stock(struct odrp_conn *conn)
 	return err ?: stock_id(conn);
 }
 
+/* Give the connection the spare id, or a new one. */
 static int take_id(struct odrp_conn *conn)
 {
 	struct odrp_spare *spare = &conn->spare;
-	int err;
 
-	err = stock_id(conn);
-	if (err)
-		return err;
+	spin_lock_bh(&conn->lock);
 	conn->id = spare->id;
 	conn->end = spare->end;
 	spare->id = NULL;
 	spare->end = NULL;
-	return 0;
+	spin_unlock_bh(&conn->lock);
+	return conn->id ? 0 : make_id(conn, &conn->id, &conn->end);
 }
 
-/* A queue pair that can be connected, with its receives. */
+/* Make a queue pair in INIT, and post its receives. */
 static int plug(struct odrp_conn *conn)
 {
 	int err;
@@ -642,10 +658,12 @@ static int plug(struct odrp_conn *conn)
 }
 
 /*
- * odrp_cm_begin() - ask for one connection
+ * odrp_cm_begin() - send the REQ of one connection
  *
- * Return: 0 with QP and CQ made, and the request under way.  Else -errno; the caller
- * disposes of the connection either way.
+ * Sleeps; the steps before the REQ wait for the network.
+ *
+ * Return: 0 when QP and CQ are made and the REQ has been sent; else -errno.  In both cases
+ * the caller takes down the connection later.
  */
 int odrp_cm_begin(struct odrp_conn *conn)
 {
@@ -670,11 +688,11 @@ int odrp_cm_begin(struct odrp_conn *conn)
 }
 
 /*
- * odrp_cm_finish() - wait for the answer to odrp_cm_begin()
- * @until: jiffies; what has come by then counts
+ * odrp_cm_finish() - wait for the answer to the REQ of odrp_cm_begin()
+ * @until: when the wait ends, in jiffies; an answer that has come before is handled
  *
- * Return: 0 with the connection established, and its accept taken over.  Else -errno;
- * the caller disposes of the connection either way.
+ * Return: 0 when the connection is established and the fields of its accept are copied;
+ * else -errno.  In both cases the caller takes down the connection later.
  */
 int odrp_cm_finish(struct odrp_conn *conn, unsigned long until)
 {
@@ -696,13 +714,18 @@ int odrp_cm_connect(struct odrp_conn *conn)
 				     msecs_to_jiffies(odrp_cm_step_ms(conn)));
 }
 
-/* The connection has no id any more, and hears of no event. */
+/*
+ * odrp_cm_disconnect() - take the id from a connection, and have it destroyed (end.c)
+ *
+ * The connection gets no event afterwards.
+ */
 void odrp_cm_disconnect(struct odrp_conn *conn)
 {
 	struct rdma_cm_id *id = conn->id;
 
 	if (!id)
 		return;
+	odrp_fault_wait(ODRP_FAULT_HANDLER);
 	rdma_lock_handler(id);
 	id->context = NULL;
 	rdma_unlock_handler(id);
@@ -712,7 +735,7 @@ void odrp_cm_disconnect(struct odrp_conn *conn)
 	conn->established = false;
 }
 
-/* odrp_cm_drop() - take away a connection that carries nothing of a bio */
+/* odrp_cm_drop() - take down a connection that has no request in flight */
 void odrp_cm_drop(struct odrp_conn *conn)
 {
 	odrp_conn_drain(conn);
@@ -723,11 +746,12 @@ void odrp_cm_drop(struct odrp_conn *conn)
 }
 
 /*
- * odrp_cm_mtu_cut() - is the MTU of our interface less than what the path was made for?
+ * odrp_cm_mtu_cut() - is the MTU of the local interface below the MTU of the path?
  *
- * What does not fit any more is lost, and rdma_rxe tells nobody.  The connection
- * stands: nobody lets go of its id meanwhile.  Takes no lock: who has that of the
- * network's configuration may be waiting for memory, and so for us.
+ * Packets larger than the interface's MTU are lost, and rdma_rxe reports no error.  The
+ * connection is established, and keeps its id during the call.  The function takes no lock
+ * of the network's configuration, because the holder of such a lock may be waiting for
+ * memory, which may depend on this device.
  */
 bool odrp_cm_mtu_cut(struct odrp_conn *conn)
 {
@@ -746,7 +770,7 @@ bool odrp_cm_mtu_cut(struct odrp_conn *conn)
 	return cut;
 }
 
-/* There is no next time. */
+/* odrp_cm_exit() - destroy the spare id: the connection is not made again */
 void odrp_cm_exit(struct odrp_conn *conn)
 {
 	struct odrp_spare *spare = &conn->spare;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Making connections: what those share who take part in it.
+ * Making connections: what cm.c, sign.c, dial.c and handshake.c share.
  */
 #ifndef _ODRP_CM_H
 #define _ODRP_CM_H
@@ -9,7 +9,7 @@
 #include <odrp/auth.h>
 #include "unit.h"
 
-/* While reconnecting there are many attempts, and only the last one counts. */
+/* Log an error.  While reconnecting, an attempt that fails is only a debug message. */
 #define conn_err(conn, fmt, ...) do {					\
 	if ((conn)->sess->reconnect.end)					\
 		pr_debug("odrp%d: %pISpc: " fmt, (conn)->sess->dev->id,	\
@@ -22,7 +22,7 @@
 /* cm.c */
 unsigned long odrp_cm_step_ms(const struct odrp_conn *conn);
 
-/* sign.c: what authenticates REQs and their answers */
+/* sign.c: MACs of REQs and of the answers to them */
 bool odrp_sign_on(const struct odrp_conn *conn);
 void odrp_sign_addrs(const struct rdma_cm_id *id, u8 *ret_cnode, u8 *ret_mnode);
 void odrp_sign_req(struct odrp_conn *conn, struct odrp_auth_req *r);

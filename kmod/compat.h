@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Kernel differences, and the only file that has any.  What a kernel offers
- * is found out by looking into its headers (Kbuild), not by its version:
- * distributions backport.
+ * Differences between kernels.  No other file has any.  Kbuild looks into the
+ * kernel's headers for what the kernel offers, instead of comparing versions,
+ * because distributions backport.
  */
 #ifndef _ODRP_COMPAT_H
 #define _ODRP_COMPAT_H
@@ -21,10 +21,6 @@
 #include <crypto/sha2.h>
 #else
 #include <crypto/sha.h>
-#endif
-
-#ifndef ODRP_HAVE_FREE_NOTIFY
-#error "this kernel has no swap_slot_free_notify: freed slots cannot be seen"
 #endif
 
 /* -- allocating a disk and setting its limits -- */
@@ -152,7 +148,18 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define ODRP_BLK_OPEN_BDEV(arg)	(arg)
 #endif
 
-/* -- SHA-256 as a function: what a hash under way is kept in -- */
+/* -- swap slots that are freed -- */
+
+/* Kernels without this hook report freed slots by discards alone. */
+#ifdef ODRP_HAVE_FREE_NOTIFY
+#define ODRP_SEES_FREED		true
+#define ODRP_FREE_NOTIFY(fn)	.swap_slot_free_notify = (fn),
+#else
+#define ODRP_SEES_FREED		false
+#define ODRP_FREE_NOTIFY(fn)
+#endif
+
+/* -- the state of a hash, of the SHA-256 library functions -- */
 
 #ifdef ODRP_HAVE_SHA256_CTX
 #define odrp_compat_sha256	struct sha256_ctx
@@ -160,7 +167,7 @@ odrp_compat_add_disk(struct gendisk *disk, const struct attribute_group **groups
 #define odrp_compat_sha256	struct sha256_state
 #endif
 
-/* -- ChaCha20-Poly1305 as a function, of a library that a kernel may lack -- */
+/* -- ChaCha20-Poly1305, of a library that a kernel may lack -- */
 
 #if IS_REACHABLE(CONFIG_CRYPTO_LIB_CHACHA20POLY1305)
 #include <crypto/chacha20poly1305.h>
@@ -187,7 +194,7 @@ struct odrp_compat_bdev {
 #endif
 };
 
-/* To read and write, and nobody else may. */
+/* Open a device for reading and writing, and claim it for @holder alone. */
 static inline int odrp_compat_bdev_open(struct odrp_compat_bdev *o,
 					const char *path, void *holder)
 {
@@ -240,9 +247,9 @@ static inline u64 odrp_compat_bdev_size(struct block_device *bdev)
 #endif
 }
 
-/* -- bios that share another's pages, for the same device or for bdev -- */
+/* -- bios that share the pages of another bio, for the same device or for bdev -- */
 
-/* With __GFP_DIRECT_RECLAIM it does not fail: it waits for the pool. */
+/* Return: NULL without memory, and when the pool is empty, unless @gfp may wait for that. */
 static inline struct bio *odrp_compat_bio_clone(struct bio *src, gfp_t gfp,
 						struct bio_set *bs)
 {
@@ -254,8 +261,8 @@ static inline struct bio *odrp_compat_bio_clone(struct bio *src, gfp_t gfp,
 }
 
 /*
- * What could fail are encryption and integrity data, which bios of ours do not
- * have.
+ * Only bios with encryption or integrity data can make bio_init_clone() fail, and
+ * bios of an odrp device have neither.
  */
 static inline void odrp_compat_bio_copy(struct bio *bio,
 					struct block_device *bdev,
@@ -319,8 +326,8 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 /* -- swapoff when a page cannot be read -- */
 
 /*
- * Whoever touches such a page gets a bus error; before 5.19 swapoff maps it with
- * whatever is in the memory that it was to be read into.
+ * Since 5.19 a program that touches such a page gets a bus error.  Before, swapoff
+ * maps the page frame that the read has not filled, with whatever it contains.
  */
 #ifdef ODRP_HAVE_SWAPIN_ERROR
 #define ODRP_SWAPOFF_SAFE	true
@@ -328,7 +335,7 @@ static inline void odrp_acct_end(struct bio *bio, unsigned int sectors,
 #define ODRP_SWAPOFF_SAFE	false
 #endif
 
-/* -- a page's memory for a moment, on this CPU -- */
+/* -- short mapping of a page, on this CPU -- */
 
 #ifdef ODRP_HAVE_KMAP_LOCAL
 #define odrp_compat_map(page)	kmap_local_page(page)

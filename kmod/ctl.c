@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * /sys/class/odrp-control: hot_add and hot_remove, the set of all devices.
+ * /sys/class/odrp-control: hot_add and hot_remove, and the set of all devices.
  * ABI: docs/ABI/sysfs-class-odrp-control.
+ *
+ * One mutex guards the set.  Its holders wait neither for the network nor for the RDMA
+ * core nor for I/O: a device is made, shown and taken down without the mutex.  Meanwhile
+ * the number of the device is reserved.  A work item takes a device down, so the removal
+ * goes on when the task that has asked for it is killed.
  */
 #include <linux/ctype.h>
 #include <linux/err.h>
@@ -10,7 +15,7 @@
 #include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/overflow.h>
-#include <linux/rwsem.h>
+#include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/workqueue.h>
@@ -21,26 +26,35 @@
 
 #define DEFAULT_DEPTH		64
 /*
- * A session outlives a switch that reboots, and is given up before the memory node
- * forgets it (its dead-ms, by default 90 s).
+ * By default a session survives the reboot of a switch, and is given up before the memory
+ * node drops it (after the memory node's dead-ms, by default 90 s).
  */
 #define DEFAULT_TIMEOUT_MS	5000
 #define DEFAULT_DEAD_AFTER_MS	60000
-/* One that has a backing device goes on there. */
+/* With a backing device the session is given up sooner: the backing device serves the I/O. */
 #define BACKED_DEAD_AFTER_MS	4000
 #define DEFAULT_RECONNECT_MS	100
 #define NOT_GIVEN		UINT_MAX
 #define MAX_DEVICES		256
-#define MAX_KEYS		24	/* of hot_add, or more */
+#define MAX_KEYS		24	/* at least as many as hot_add has */
+
+static DEFINE_MUTEX(ctl_lock);		/* guards devs, and shown and leaving of each */
+static DEFINE_IDR(devs);		/* NULL: a reserved number without a device */
+static struct workqueue_struct *leave_wq;
+static struct class *ctl_class;
 
 /*
- * Outermost: whoever makes a device reads, and whoever takes an RDMA device away
- * writes, for a device that is being made is not in devs yet.
+ * struct odrp_leave - the removal of a device; allocated when the device is added
+ * @users:	references: one of the device, one of each task that waits for @done
+ * @work:	takes the device down
+ * @done:	completed when the device is freed and its number is free
  */
-static DECLARE_RWSEM(making);
-static DEFINE_MUTEX(ctl_lock);		/* devs, and showing and removing */
-static DEFINE_IDR(devs);		/* NULL: the number is taken */
-static struct class *ctl_class;
+struct odrp_leave {
+	refcount_t		users;
+	struct odrp_dev		*dev;
+	struct work_struct	work;
+	struct completion	done;
+};
 
 static int parse_u64(const char *key, const char *val, u64 min, u64 max,
 		     u64 *ret)
@@ -56,7 +70,7 @@ static int parse_u64(const char *key, const char *val, u64 min, u64 max,
 	return 0;
 }
 
-/* The power of two that a K, M, G or T at the end stands for; it is cut off. */
+/* Cut off a K, M, G or T at the end.  Return: log2 of the unit; 0 without one. */
 static unsigned int cut_unit(char *val)
 {
 	static const char units[] = "kmgt";
@@ -70,7 +84,7 @@ static unsigned int cut_unit(char *val)
 	return 10 * (unit - units + 1);
 }
 
-/* Bytes, with an optional K, M, G or T. */
+/* Parse a size in bytes with an optional K, M, G or T.  Changes @val. */
 static int parse_size(char *val, u64 *ret)
 {
 	char unit[2] = { *val ? val[strlen(val) - 1] : '\0' };
@@ -126,7 +140,7 @@ static int parse_protect(const char *val, bool *ret_on)
 	return parse_word("protect", val, "none", "aead", ret_on);
 }
 
-/* A key is what authenticates; so it says none, or nothing. */
+/* key= turns authentication on, so the only value of auth= is none. */
 static int parse_auth(const char *val, bool *ret_none)
 {
 	*ret_none = !strcmp(val, "none");
@@ -136,7 +150,7 @@ static int parse_auth(const char *val, bool *ret_none)
 	return -EINVAL;
 }
 
-/* The connections are made from the first network namespace. */
+/* All connections are made in the initial network namespace. */
 static int check_caller_net(void)
 {
 	if (net_eq(current->nsproxy->net_ns, &init_net))
@@ -150,7 +164,7 @@ static int check_caller_net(void)
 static const struct {
 	const char	*key;
 	unsigned int	min, max;
-	size_t		at;	/* an int of either kind */
+	size_t		at;	/* offset of an int or unsigned int in the options */
 } numbers[] = {
 	{ "queues", 1, ODRP_MAX_QUEUES, AT(queues) },
 	{ "depth", 1, ODRP_MAX_DEPTH, AT(depth) },
@@ -212,7 +226,7 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	return -EINVAL;
 }
 
-/* A key that is given twice is a mistake in one of the two places. */
+/* Refuse a key that is given twice, because one of its values must be a mistake. */
 static int check_once(const char *key, const char **seen, unsigned int *nr_seen)
 {
 	unsigned int i;
@@ -224,7 +238,7 @@ static int check_once(const char *key, const char **seen, unsigned int *nr_seen)
 		       key);
 		return -EINVAL;
 	}
-	/* Those that there are not are refused, so they do not become more. */
+	/* parse_pair() refuses unknown keys, so seen[] is never too short. */
 	if (*nr_seen < MAX_KEYS)
 		seen[(*nr_seen)++] = key;
 	return 0;
@@ -287,8 +301,8 @@ static int parse_options(char *s, struct odrp_options *opt)
 }
 
 /*
- * Who is who: by a key, or by nothing, which the operator has to say.  The log names
- * it again when the device is there (dev.c).
+ * The operator has to give a key, or to turn off authentication.  dev.c logs a device
+ * without authentication when it is added.
  */
 static int check_auth(struct odrp_options *opt)
 {
@@ -306,7 +320,10 @@ static int check_auth(struct odrp_options *opt)
 	return -EINVAL;
 }
 
-/* A number that is nobody's becomes ours. */
+/*
+ * Reserve a device number.  Return: the number, or -errno.  Nobody waits under the mutex for
+ * memory that only a device can free: its removal needs the mutex.
+ */
 static int id_take(const struct odrp_options *opt)
 {
 	int id;
@@ -315,7 +332,7 @@ static int id_take(const struct odrp_options *opt)
 		return -EINTR;
 	id = odrp_alloc_int(idr_alloc(&devs, NULL, max(opt->id, 0),
 				      opt->id < 0 ? MAX_DEVICES : opt->id + 1,
-				      GFP_KERNEL));
+				      GFP_NOIO));
 	mutex_unlock(&ctl_lock);
 	if (id == -ENOSPC && opt->id >= 0) {
 		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
@@ -334,23 +351,70 @@ static void id_give_back(int id)
 	mutex_unlock(&ctl_lock);
 }
 
-/* Once it can be seen it can be removed. */
-static int dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
+static void leave_put(struct odrp_leave *l)
 {
-	int err;
-
-	mutex_lock(&ctl_lock);
-	err = odrp_dev_show(dev, opt);
-	if (!err)
-		idr_replace(&devs, dev, dev->id);
-	mutex_unlock(&ctl_lock);
-	return err;
+	if (refcount_dec_and_test(&l->users))
+		kfree(l);
 }
 
 /*
- * With a reference to the module, which becomes the device's.  Making a device takes
- * its time, so ctl_lock is not held for that.
+ * Take a device down.  A task that has waited for the end may unload the module at once:
+ * the unloading destroys the workqueue, and so waits for the end of this function.
  */
+static void leave_work(struct work_struct *w)
+{
+	struct odrp_leave *l = container_of(w, struct odrp_leave, work);
+	struct odrp_dev *dev = l->dev;
+
+	odrp_dev_destroy(dev);
+	id_give_back(dev->id);
+	odrp_dev_free(dev);
+	module_put(THIS_MODULE);
+	complete_all(&l->done);
+	leave_put(l);
+}
+
+static int leave_add(struct odrp_dev *dev)
+{
+	struct odrp_leave *l = odrp_alloc(kzalloc(sizeof(*l), GFP_KERNEL));
+
+	if (!l)
+		return -ENOMEM;
+	refcount_set(&l->users, 1);
+	l->dev = dev;
+	INIT_WORK(&l->work, leave_work);
+	init_completion(&l->done);
+	dev->leave = l;
+	return 0;
+}
+
+/* Queue the work item that takes down a device.  The device has been shut. */
+static void dev_leave(struct odrp_dev *dev)
+{
+	lockdep_assert_held(&ctl_lock);
+	dev->leaving = true;
+	queue_work(leave_wq, &dev->leave->work);
+}
+
+/*
+ * Put a device into the set, before anybody can use it: from then on pm.c asks the device
+ * whether the machine may sleep.
+ */
+static void dev_list(struct odrp_dev *dev)
+{
+	mutex_lock(&ctl_lock);
+	idr_replace(&devs, dev, dev->id);
+	mutex_unlock(&ctl_lock);
+}
+
+static void dev_set_shown(struct odrp_dev *dev)
+{
+	mutex_lock(&ctl_lock);
+	dev->shown = true;
+	mutex_unlock(&ctl_lock);
+}
+
+/* Add a device.  The caller has a reference to the module; on success the device gets it. */
 static int dev_add(const struct odrp_options *opt)
 {
 	struct odrp_dev *dev;
@@ -360,17 +424,24 @@ static int dev_add(const struct odrp_options *opt)
 	if (id < 0)
 		return id;
 	err = odrp_dev_create(opt, id, &dev);
-	if (err)
-		goto give_id_back;
-	err = dev_show(dev, opt);
+	if (err) {
+		id_give_back(id);
+		return err;
+	}
+	err = leave_add(dev);
+	if (!err) {
+		dev_list(dev);
+		err = odrp_dev_show(dev, opt);
+	}
 	if (err)
 		goto abandon;
+	dev_set_shown(dev);
 	return 0;
 
 abandon:
-	odrp_dev_abandon(dev);
-give_id_back:
 	id_give_back(id);
+	kfree(dev->leave);
+	odrp_dev_abandon(dev);
 	return err;
 }
 
@@ -392,16 +463,10 @@ ODRP_CLASS_STORE(hot_add_store)
 	if (err)
 		goto free_s;
 	if (!try_module_get(THIS_MODULE)) {
-		err = -ENODEV;	/* it is being unloaded */
+		err = -ENODEV;	/* the module is being unloaded */
 		goto free_s;
 	}
-	if (down_read_killable(&making)) {
-		err = -EINTR;
-		goto put_module;
-	}
 	err = dev_add(&opt);
-	up_read(&making);
-put_module:
 	if (err)
 		module_put(THIS_MODULE);
 free_s:
@@ -410,33 +475,26 @@ free_s:
 	return err ? err : count;
 }
 
-/* Whoever calls this is waited for by odrp_ctl_exit(). */
-static void dev_drop(struct odrp_dev *dev)
-{
-	lockdep_assert_held(&ctl_lock);
-	idr_remove(&devs, dev->id);
-	odrp_dev_destroy(dev);
-	module_put(THIS_MODULE);
-}
-
 /*
- * What has been removed by force stays in devs, and its number is taken, until
- * the last close makes the sweep run.  Nothing comes between:
- *   - an open has been counted before the force looks, and then its close comes,
- *     or it is refused, or let in beside another (blk.c:may_open()): the last
- *     close is the last close;
- *   - the last close either comes before the force looks, which then removes the
- *     device as usual, or finds it forced and calls for the sweep;
- *   - the sweep and a hot_remove have ctl_lock, and find out there what is left to
- *     do: a device that another hot_remove has taken is not in devs; one that is
- *     being added is there when it can be seen, and not before;
- *   - reconnecting sees at its next step that the session is dead, and comes to an end
- *     before the device does: odrp_sess_close() waits for it;
- *   - who comes by frontswap goes the way of all bios, and fails there; then the
- *     kernel takes the bios' way, with the same end.  swapoff is done with that
- *     before it closes the device;
- *   - who reads sysfs or the disk's statistics is waited for by del_gendisk(), and
- *     until then all is there to be read: a dead session has its structures.
+ * Take down the devices that were removed by force and have no user left.
+ *
+ * Such a device stays in devs, and its number stays reserved, until the last close of its
+ * disk queues this work item.  These cases cannot break that:
+ *   - Opens.  An open was counted before odrp_dev_force() looked, and its close will come;
+ *     or it is refused; or it is admitted beside another user (blk.c:may_open()).  So
+ *     openers is 0 only after the last close.
+ *   - The last close.  If it comes before odrp_dev_force() looks, the device is removed as
+ *     usual.  Otherwise the close finds the device forced, and queues the work item.
+ *   - Other removals.  This function and hot_remove hold ctl_lock when they look at a
+ *     device.  A device that another hot_remove is taking down is leaving.  A device that
+ *     is being added cannot be removed before it is shown.
+ *   - Reconnecting.  Its next step sees that the session is dead, and ends.
+ *     odrp_sess_close() waits for that end before the device is freed.
+ *   - frontswap.  A page of frontswap becomes a bio as any other, which fails.  Then the
+ *     kernel sends a bio to the disk, which fails as well.  swapoff has finished with
+ *     frontswap before it closes the disk.
+ *   - Readers of sysfs or of the disk's statistics.  del_gendisk() waits for them, and
+ *     until then all that they read exists: a dead session keeps its structures.
  */
 static void devs_sweep(struct work_struct *w)
 {
@@ -445,8 +503,8 @@ static void devs_sweep(struct work_struct *w)
 
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
-		if (READ_ONCE(dev->forced) && !odrp_dev_shut(dev))
-			dev_drop(dev);
+		if (READ_ONCE(dev->forced) && !dev->leaving && !odrp_dev_shut(dev))
+			dev_leave(dev);
 	}
 	mutex_unlock(&ctl_lock);
 }
@@ -454,16 +512,16 @@ static void devs_sweep(struct work_struct *w)
 static DECLARE_WORK(sweep_work, devs_sweep);
 
 /*
- * odrp_ctl_sweep() - a device that was removed by force has been closed
+ * odrp_ctl_sweep() - have devices taken down that were removed by force and are closed now
  *
- * It takes its time: no queue of ours, on which others wait for memory.
+ * Does not sleep; the caller may hold locks of the block layer.
  */
 void odrp_ctl_sweep(void)
 {
-	queue_work(system_long_wq, &sweep_work);
+	queue_work(leave_wq, &sweep_work);
 }
 
-/* A number, and maybe "force". */
+/* Parse a device number and an optional "force".  Changes @s. */
 static int parse_remove(char *s, unsigned int *ret_id, bool *ret_force)
 {
 	char *id, *how;
@@ -485,8 +543,14 @@ static int parse_remove(char *s, unsigned int *ret_id, bool *ret_force)
 	return 0;
 }
 
-/* Return: 0 also if it goes later, when it has been closed. */
-static int dev_remove(unsigned int id, bool force)
+/*
+ * Begin the removal of a device.
+ * @ret_leave: gets the removal to wait for, with a reference that the caller drops; stays
+ *	as it is if the removal waits for the last close
+ *
+ * Return: 0 or -errno.
+ */
+static int dev_remove(unsigned int id, bool force, struct odrp_leave **ret_leave)
 {
 	struct odrp_dev *dev;
 	int err;
@@ -497,17 +561,28 @@ static int dev_remove(unsigned int id, bool force)
 		pr_err("hot_remove: %u: no such device\n", id);
 		return -ENODEV;
 	}
-	err = force ? odrp_dev_force(dev) : odrp_dev_shut(dev);
-	if (!err)
-		dev_drop(dev);
-	else if (err == -EBUSY && dev->forced)
+	if (!dev->shown) {
+		pr_err("hot_remove: %u: the device is still being added\n", id);
+		return -EBUSY;
+	}
+	err = 0;
+	if (!dev->leaving)
+		err = force ? odrp_dev_force(dev) : odrp_dev_shut(dev);
+	if (!err) {
+		refcount_inc(&dev->leave->users);
+		*ret_leave = dev->leave;
+		if (!dev->leaving)
+			dev_leave(dev);
+	} else if (err == -EBUSY && dev->forced) {
 		pr_warn_ratelimited("odrp%u: already removed by force: goes with its last user\n",
 				    id);
+	}
 	return err == -EINPROGRESS ? 0 : err;
 }
 
 ODRP_CLASS_STORE(hot_remove_store)
 {
+	struct odrp_leave *leave = NULL;
 	unsigned int id;
 	bool force;
 	char *s;
@@ -522,17 +597,21 @@ ODRP_CLASS_STORE(hot_remove_store)
 		return err;
 	if (mutex_lock_interruptible(&ctl_lock))
 		return -EINTR;
-	err = dev_remove(id, force);
+	err = dev_remove(id, force, &leave);
 	mutex_unlock(&ctl_lock);
+	if (leave) {
+		err = wait_for_completion_killable(&leave->done) ? -EINTR : 0;
+		leave_put(leave);
+	}
 	return err ? err : count;
 }
 
 /*
- * odrp_ctl_each() - call a function for each device
+ * odrp_ctl_each() - call a function for each device that is not being removed
+ * @fn: called with ctl_lock held, so no removal begins meanwhile; may sleep, but must not
+ *	wait for the network or for the RDMA core
  *
- * May sleep.  No device is shown or goes meanwhile.
- *
- * Return: 0, or the first error, which ends it.
+ * Return: 0, or the first error of @fn, after which no other device is visited.
  */
 int odrp_ctl_each(int (*fn)(struct odrp_dev *dev))
 {
@@ -541,39 +620,13 @@ int odrp_ctl_each(int (*fn)(struct odrp_dev *dev))
 
 	mutex_lock(&ctl_lock);
 	idr_for_each_entry(&devs, dev, id) {
-		err = fn(dev);
+		err = dev->leaving ? 0 : fn(dev);
 		if (err)
 			break;
 	}
 	mutex_unlock(&ctl_lock);
 	return err;
 }
-
-/*
- * An RDMA device is gone when this returns, and nothing of ours may be left on
- * it but ids that are to end: for those the core waits.  The CM tells only who has
- * an id there, and a session that is lost has none between two attempts, but keeps
- * memory registered.  A device that is just being added is waited for.
- */
-static void ibdev_removed(struct ib_device *ibdev, void *data)
-{
-	struct odrp_dev *dev;
-	int id;
-
-	down_write(&making);
-	mutex_lock(&ctl_lock);
-	idr_for_each_entry(&devs, dev, id) {
-		if (READ_ONCE(dev->sess.ibdev) == ibdev)
-			odrp_sess_lose_device(&dev->sess);
-	}
-	mutex_unlock(&ctl_lock);
-	up_write(&making);
-}
-
-static struct ib_client ib_client = {
-	.name	= KBUILD_MODNAME,
-	.remove	= ibdev_removed,
-};
 
 static CLASS_ATTR_WO(hot_add);
 static CLASS_ATTR_WO(hot_remove);
@@ -582,18 +635,18 @@ int odrp_ctl_init(void)
 {
 	int err;
 
-	err = ib_register_client(&ib_client);
-	if (err)
-		return err;
+	leave_wq = alloc_workqueue("odrp_leave", WQ_UNBOUND, 0);
+	if (!leave_wq)
+		return -ENOMEM;
 	ctl_class = odrp_compat_class_create("odrp-control");
 	if (IS_ERR(ctl_class)) {
 		err = PTR_ERR(ctl_class);
-		goto unregister_client;
+		goto destroy_wq;
 	}
 	err = class_create_file(ctl_class, &class_attr_hot_remove);
 	if (err)
 		goto destroy_class;
-	/* Last: there may be a device from here on. */
+	/* Last: from here on users can add devices. */
 	err = class_create_file(ctl_class, &class_attr_hot_add);
 	if (err)
 		goto remove_remove;
@@ -603,22 +656,21 @@ remove_remove:
 	class_remove_file(ctl_class, &class_attr_hot_remove);
 destroy_class:
 	class_destroy(ctl_class);
-unregister_client:
-	ib_unregister_client(&ib_client);
+destroy_wq:
+	destroy_workqueue(leave_wq);
 	return err;
 }
 
 /*
- * Each device has a reference to the module, so there is none, and nobody calls
- * for the sweep any more.  One that is under way, with its last device gone, is
- * waited for, and so is whoever writes to the files.
+ * Each device has a reference to the module, so no device is left, and nobody queues the
+ * sweep any more.  Removing the files waits for their writers.  Destroying the workqueue
+ * waits for a sweep and for the work item that has taken down the last device.
  */
 void odrp_ctl_exit(void)
 {
 	class_remove_file(ctl_class, &class_attr_hot_remove);
 	class_remove_file(ctl_class, &class_attr_hot_add);
-	cancel_work_sync(&sweep_work);
+	destroy_workqueue(leave_wq);
 	idr_destroy(&devs);
 	class_destroy(ctl_class);
-	ib_unregister_client(&ib_client);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * /sys/kernel/debug/odrp/: how long loads and stores of each queue take, what
- * reserve.c and plug.c have put by; and what fault.c has there.  ABI: docs/ABI/debugfs-odrp.
+ * /sys/kernel/debug/odrp/: how long loads and stores of each queue take, the reserve of
+ * pages (reserve.c), the spares (stock.c), and the files of fault.c.
+ * ABI: docs/ABI/debugfs-odrp.
  *
- * Where there is no debugfs, or it may not be used, what is made here is an
- * error, which all that takes it puts up with: nothing else looks.
+ * Without debugfs the functions that make files return an error pointer.  The functions of
+ * debugfs accept such a pointer, so this file does not check for it.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -12,7 +13,7 @@
 
 static struct dentry *root;
 
-/* "lower upper count" of each bucket that is not empty. */
+/* Print "lower upper count" of each bucket that is not empty. */
 static int times_show(struct seq_file *m, void *unused)
 {
 	const struct odrp_hist_live *h = m->private;
@@ -29,7 +30,7 @@ static int times_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(times);
 
-/* How many connections have one. */
+/* Print how many connections have both spares. */
 static int spares_show(struct seq_file *m, void *unused)
 {
 	const struct odrp_sess *s = m->private;
@@ -44,7 +45,11 @@ static int spares_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(spares);
 
-/* The device's session, queues and times stay until odrp_debug_del() has returned. */
+/*
+ * odrp_debug_add() - make the files of a device
+ *
+ * The session, queues and times of the device must stay until odrp_debug_del() returns.
+ */
 void odrp_debug_add(struct odrp_dev *dev)
 {
 	struct dentry *dir;
@@ -67,8 +72,10 @@ void odrp_debug_add(struct odrp_dev *dev)
 }
 
 /*
- * Waits for those who are reading.  Who has a file open keeps it, and the module,
- * and reads errors from it.
+ * odrp_debug_del() - remove the files of a device
+ *
+ * Waits for tasks within a read.  A task that has a file open keeps the file and a
+ * reference to the module, and further reads fail.
  */
 void odrp_debug_del(struct odrp_dev *dev)
 {

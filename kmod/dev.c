@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A device from hot_add to hot_remove: its parts made in order, and unmade in
- * reverse.  ctl.c calls; everything that may fail on the data path has been
- * allocated when odrp_dev_create() returns.
+ * A device from hot_add to hot_remove: this file makes its parts in order, and frees them
+ * in reverse.  ctl.c calls the functions.  When odrp_dev_create() returns, all memory that
+ * the data path needs is allocated.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
+#include "compat.h"
 #include "odrp.h"
 
 static int make_slots(struct odrp_dev *dev)
@@ -52,7 +53,8 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	odrp_wait_init(dev);
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
-	dev->sess.features = opt->keyed ? ODRP_WIRE_F_KEYED : 0;
+	dev->sess.features = ODRP_WIRE_F_LONG_BEAT |
+			     (opt->keyed ? ODRP_WIRE_F_KEYED : 0);
 	if (opt->key) {
 		strscpy(dev->sess.auth.name, opt->key,
 			sizeof(dev->sess.auth.name));
@@ -63,7 +65,7 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	return dev;
 }
 
-/* Whatever has been made of it, without a session. */
+/* Free all parts of a device that have been made.  Its session is freed or was never opened. */
 static void free_dev(struct odrp_dev *dev)
 {
 	odrp_backing_del(dev);
@@ -75,11 +77,11 @@ static void free_dev(struct odrp_dev *dev)
 	kvfree(dev->times);
 	free_percpu(dev->stats);
 	memzero_explicit(&dev->sess.auth, sizeof(dev->sess.auth));
-	if (!dev->sess.stuck)	/* or an event of RDMA may name it */
+	if (!dev->sess.stuck)	/* else RDMA events may still point to the device */
 		kfree(dev);
 }
 
-/* What a device has for each slot and queue; the memory node has said how many. */
+/* Make the tables with one entry per slot or queue.  The accept has set nr_queues. */
 static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 {
 	int err;
@@ -110,7 +112,11 @@ static void close_sess(struct odrp_dev *dev)
 	odrp_sess_free(&dev->sess);
 }
 
-/* Of its session the admin connection is up. */
+/*
+ * Make the rest of a device.  The admin connection of its session is up.
+ * @needed: gets the bytes of memory that the device takes
+ * @ret_logged: set to true if the reason of an error is in the log
+ */
 static int fill_dev(struct odrp_dev *dev, const struct odrp_options *opt,
 		    u64 *needed, bool *ret_logged)
 {
@@ -142,13 +148,12 @@ static void say_not_added(int id, int err, u64 needed)
 }
 
 /*
- * odrp_dev_create() - make a device that nobody sees
+ * odrp_dev_create() - make a device that is not visible yet
  *
- * First the memory node says whether it takes a device of this size, then memory
- * is taken for it.  May take as long as connecting; whoever waits for it may be
- * killed.
+ * The memory node first accepts a device of this size, and then the memory for the device
+ * is allocated.  Sleeps as long as connecting takes; a fatal signal ends the waits.
  *
- * Return: 0 or -errno, with nothing left behind; the reason is in the log.
+ * Return: 0; or -errno, with nothing left allocated and the reason in the log.
  */
 int odrp_dev_create(const struct odrp_options *opt, int id,
 		    struct odrp_dev **ret_dev)
@@ -189,9 +194,9 @@ say:
 }
 
 /*
- * odrp_dev_show() - let others see it: frontswap, the disk
+ * odrp_dev_show() - make a device visible: frontswap, disk, uevents and debugfs
  *
- * Return: 0, or -errno, and it is as it was.
+ * Return: 0; or -errno, and the device is as before the call.
  */
 int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 {
@@ -213,18 +218,25 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 		opt->queues, dev->sess.depth, opt->depth,
 		(s64)atomic64_read(&dev->lease.limit),
 		opt->key ? "" : ", insecure: auth=none");
+	if (!ODRP_SEES_FREED)
+		pr_warn("odrp%d: pages come back by discards alone, on this kernel\n", dev->id);
 	odrp_sess_check_patience(&dev->sess);
 	return 0;
 }
 
-/* odrp_dev_abandon() - the way back of odrp_dev_create() for what nobody has seen */
+/* odrp_dev_abandon() - free a device that has not become visible */
 void odrp_dev_abandon(struct odrp_dev *dev)
 {
 	close_sess(dev);
 	free_dev(dev);
 }
 
-/* Return: 0 if nobody has it open; -EINPROGRESS if it goes when it is closed. */
+/*
+ * Refuse opens from now on, if nobody has the disk open or with @force.
+ *
+ * Return: 0 if nobody has the disk open.  Else, with @force, -EINPROGRESS for the first
+ * time: the last close will take down the device.  Else -EBUSY.
+ */
 static int shut(struct odrp_dev *dev, bool force)
 {
 	bool before, used;
@@ -243,9 +255,9 @@ static int shut(struct odrp_dev *dev, bool force)
 }
 
 /*
- * odrp_dev_shut() - no opens from now on
+ * odrp_dev_shut() - refuse opens of the disk from now on, if nobody has it open
  *
- * Return: -EBUSY while somebody has the device open.
+ * Return: 0; or -EBUSY, and nothing has changed, while somebody has the disk open.
  */
 int odrp_dev_shut(struct odrp_dev *dev)
 {
@@ -253,19 +265,18 @@ int odrp_dev_shut(struct odrp_dev *dev)
 }
 
 /*
- * odrp_dev_force() - as odrp_dev_shut(), and who has it open does without it
+ * odrp_dev_force() - odrp_dev_shut(), also if somebody has the disk open
  *
- * It may still be opened by swapoff (blk.c).
+ * If somebody has the disk open, swapoff may still open it (blk.c:may_open()).  All I/O
+ * fails from now on, also with a backing device, because the backing device is closed when
+ * the odrp device is removed.  I/O in flight ends soon: requests without an answer fail, and
+ * the backing device finishes the I/O that it has begun.
  *
- * All I/O fails from now on, also with a backing device: one that goes with the
- * device cannot go on alone.  What is under way ends soon: what the memory node
- * has not answered fails, and what the backing device is doing it does.
+ * The last close calls odrp_ctl_sweep().  The sweep waits for ctl.c's mutex, which the
+ * caller holds, so it cannot run before this function returns.
  *
- * The last close calls odrp_ctl_sweep().  One that comes before this returns has
- * to wait there, for the caller has ctl.c's mutex.
- *
- * Return: 0 if nobody has it open; -EINPROGRESS if somebody has, and -EBUSY if
- * that is not for the first time.
+ * Return: 0 if nobody has the disk open; -EINPROGRESS if somebody has the disk open and
+ * this is the first call; -EBUSY for later calls.
  */
 int odrp_dev_force(struct odrp_dev *dev)
 {
@@ -279,14 +290,16 @@ int odrp_dev_force(struct odrp_dev *dev)
 }
 
 /*
- * odrp_dev_destroy() - the way back of odrp_dev_create() and odrp_dev_show()
+ * odrp_dev_destroy() - undo odrp_dev_show() and odrp_dev_create(), but keep the memory
  *
- * The device has been shut.  Frees that are pending are sent before the
- * connections go, so that the memory node need not clean up after us.
+ * The device has been shut; odrp_dev_free() is called next.  Sleeps, and waits for an
+ * attempt to resume the session to end, which may itself wait for other drivers.  Sends
+ * the pending frees before the connections end, so that the memory node gets its pages
+ * back by invalidates.
  */
 void odrp_dev_destroy(struct odrp_dev *dev)
 {
-	/* The uevent that it is dead is sent before it is gone. */
+	/* The work item sends the uevent of a dead session: let it finish first. */
 	if (odrp_sess_state(&dev->sess) == ODRP_DEAD)
 		flush_work(&dev->sess.reconnect.work);
 	odrp_debug_del(dev);
@@ -301,5 +314,10 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);
 	pr_info("odrp%d: removed\n", dev->id);
+}
+
+/* odrp_dev_free() - free the memory of a device that is not in ctl.c's set any more */
+void odrp_dev_free(struct odrp_dev *dev)
+{
 	free_dev(dev);
 }

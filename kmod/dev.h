@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A device from what is asked for to its removal, and the memory that it takes.
+ * A device from its options to its removal, and the memory that the device takes.
  */
 #ifndef _ODRP_DEV_H
 #define _ODRP_DEV_H
@@ -14,27 +14,27 @@ struct odrp_dev;
 
 struct odrp_addr {
 	struct sockaddr_in	dst;
-	struct sockaddr_in	src;	/* sin_family 0: any */
+	struct sockaddr_in	src;	/* sin_family 0: any address */
 };
 
 struct odrp_options {
-	int			id;	/* -1: the lowest that is free */
+	int			id;	/* -1: the lowest free number */
 	struct odrp_addr	addr;
-	u64			size;
+	u64			size;	/* in bytes */
 	unsigned int		queues;
 	unsigned int		depth;
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
-	unsigned int		io_fail_ms;	/* 0: with the session */
+	unsigned int		io_fail_ms;	/* 0: requests fail only with the session */
 	bool			frontswap;
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
 	bool			protect;
-	bool			keyed;	/* to be offered */
-	const char		*key;	/* our name; NULL: none, nobody proves anything */
-	bool			no_auth;	/* ... and that is meant */
-	u8			secret[ODRP_AUTH_SECRET];	/* of key */
+	bool			keyed;	/* offer ODRP_WIRE_F_KEYED */
+	const char		*key;	/* the compute node's name; NULL: auth=none */
+	bool			no_auth;	/* auth=none was given */
+	u8			secret[ODRP_AUTH_SECRET];	/* the secret of key */
 };
 
 /* dev.c: a device from add to remove */
@@ -45,8 +45,9 @@ void odrp_dev_abandon(struct odrp_dev *dev);
 int odrp_dev_shut(struct odrp_dev *dev);
 int odrp_dev_force(struct odrp_dev *dev);
 void odrp_dev_destroy(struct odrp_dev *dev);
+void odrp_dev_free(struct odrp_dev *dev);
 
-/* mem.c: memory whose size somebody chooses */
+/* mem.c: memory whose size depends on options of the user */
 #define ODRP_GFP_CHOSEN		(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN)
 
 void *odrp_table_alloc(u64 nr, size_t size);

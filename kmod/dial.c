@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections for I/O, many at a time: all of a group are asked for before the first
- * answer is waited for, so that a message that is lost costs the group the time of one.
- * Each is made for itself: one that fails is gone, and is dialled again by the next call,
- * alone.
+ * Making I/O connections, a group at a time.  The REQs of a group are all sent before the
+ * first answer is waited for, so several lost messages cost a group one time-out.  The
+ * connections of a group do not depend on each other: a connection that fails is dropped,
+ * and the next call makes it again without the others.
  *
- * The memory node takes requests one by one, whatever order they come in; each has a
- * counter of its own (sign.c).
+ * The memory node handles the REQs one by one and in any order; each REQ has its own
+ * counter (sign.c).
  */
 #include "cm.h"
 #include "odrp.h"
 
-/* Of one group.  The memory node's NIC keeps many times as many of an address. */
+/* Connections of a group.  The memory node's NIC queues far more REQs of one address. */
 #define AT_A_TIME	32
 
 static unsigned int nr_conns(const struct odrp_sess *s)
@@ -24,7 +24,7 @@ static struct odrp_conn *nth_conn(struct odrp_sess *s, unsigned int n)
 	return s->queues[n / ODRP_WIRE_NR_CHAINS].conn[n % ODRP_WIRE_NR_CHAINS];
 }
 
-/* Whether anybody wants these connections still. */
+/* Are these connections still needed? */
 static bool is_wanted(struct odrp_sess *s)
 {
 	enum odrp_state state = odrp_sess_state(s);
@@ -34,10 +34,11 @@ static bool is_wanted(struct odrp_sess *s)
 }
 
 /*
- * Those of a group that are not up: as many as go.  When one cannot even be asked for,
- * those behind it are not tried: each may take the time of a step to find out the same.
+ * Make as many of the connections of a group that are not up as possible.  If the REQ of a
+ * connection cannot be sent, those after it are not tried, because each might take the time
+ * limit of a step to fail in the same way.
  *
- * Return: 0, or the error of the last that failed.
+ * Return: 0, or the error of the connection that failed last.
  */
 static int dial_group(struct odrp_sess *s, unsigned int first, unsigned int end)
 {
@@ -73,10 +74,12 @@ static int dial_group(struct odrp_sess *s, unsigned int first, unsigned int end)
 }
 
 /*
- * odrp_dial() - make the connections for I/O that are not up, from the nth on
- * @ret_left: how many are not up; also when it fails
+ * odrp_dial() - make the I/O connections that are not up
+ * @from: number of the first connection to make
+ * @ret_left: gets the number of connections that are not up, also on an error
  *
- * Return: 0 when all are up; else the error of one that is not.
+ * Return: 0 when all are up; else the error of one connection, or -ECONNRESET if the
+ * connections are not needed any more.
  */
 int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left)
 {
@@ -88,7 +91,7 @@ int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left)
 		err = dial_group(s, i, i + n);
 		if (err)
 			ret = err;
-		/* A new session needs all of them at once. */
+		/* A new session needs all connections: one that fails ends hot_add. */
 		if (!is_wanted(s) || (err && odrp_sess_state(s) == ODRP_CONNECTING))
 			break;
 	}

@@ -1,37 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of connection ids.
+ * Destroying connection ids.
  *
- * Destroying an id says goodbye to the peer, and waits until that has been sent.
- * A device whose QP1 has failed may never do that.  So it is done beside everything
- * else: by work items of their own, on a workqueue of their own, whose rescuer may
- * be held up by such an id without anybody waiting for it.
+ * rdma_destroy_id() sends a disconnect message to the peer and waits until the device has
+ * sent the message.  A device whose QP1 has failed may never send it.  So each id is
+ * destroyed by a work item of its own, on a workqueue that does nothing else: nobody else
+ * waits when the workqueue's rescuer blocks in an id.
  *
- * Ids go one after the other, so that one goodbye at a time is under way.  When
- * the link is down and several are, rdma_rxe of 6.1 keeps the last of them for
- * ever, and with them the ids and the RDMA device: it drops all that wait in QP1
- * when one cannot be sent (rxe_drain_resp_pkts()), but does not count them as
- * processed (req.wqe_index).  What is posted then to a QP1 that the core has put
- * right, waits behind work that is over.
+ * Ids are destroyed in turn, so that one disconnect message at a time is under way.  When
+ * the link is down and several messages are under way, rdma_rxe of 6.1 keeps the last
+ * ones for ever, and with them their ids and the RDMA device: when QP1 cannot send one
+ * message, rdma_rxe drops all messages that wait in QP1 (rxe_drain_resp_pkts()), but does
+ * not count them as processed (req.wqe_index).  The RDMA core then repairs QP1, and later
+ * messages wait behind work requests that no longer exist.
  *
- * An id that does not go has had its turn after TURN_MS.  Until its turn comes
- * nothing of an id is queued: what is, a rescuer takes all at once, and then the
- * first one holds up the rest.
+ * The turn of an id ends when the id is destroyed, and at the latest after TURN_MS.  The
+ * work item of an id is queued when the turn of the id begins, and not earlier: a rescuer
+ * takes all queued work items at once, and then the first id would block the others.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
 #include "compat.h"
 #include "odrp.h"
 
-/* Ids are gone at once, or their device is ill. */
+/* How long odrp_end_wait() waits.  A device that works destroys an id at once. */
 #define GONE_MS		2000
 
+/* The longest turn of an id; see above. */
 #define TURN_MS		500
 
 /*
- * struct odrp_end - made together with the id, so that its end cannot fail
- * @owner:	the session whose it was: to be compared, it may be gone
- * @begun:	it had its turn, or has it
+ * struct odrp_end - what destroying one id needs; allocated together with the id, so that
+ *		     destroying the id cannot fail
+ * @owner:	the session that the id belonged to; only compared, never dereferenced: the
+ *		session may have been freed
+ * @begun:	the turn of the id has begun
+ *
+ * turn_lock guards @list and @begun.
  */
 struct odrp_end {
 	struct list_head	list;
@@ -42,12 +47,12 @@ struct odrp_end {
 };
 
 static struct workqueue_struct *end_wq;
-static DECLARE_WAIT_QUEUE_HEAD(gone);	/* one is */
+static DECLARE_WAIT_QUEUE_HEAD(gone);	/* woken when an id has been destroyed */
 
-static DEFINE_SPINLOCK(turn_lock);
-static LIST_HEAD(ending);		/* in the order in which they came */
-static struct odrp_end *turn_of;	/* NULL: nobody's */
-static unsigned long turn_until;	/* jiffies */
+static DEFINE_SPINLOCK(turn_lock);	/* guards ending, turn_of, turn_until */
+static LIST_HEAD(ending);		/* ids not destroyed yet, oldest first */
+static struct odrp_end *turn_of;	/* the id whose turn it is, or NULL */
+static unsigned long turn_until;	/* when that turn ends, in jiffies */
 
 static void turn_over(struct work_struct *w);
 static DECLARE_DELAYED_WORK(turn_work, turn_over);
@@ -75,7 +80,10 @@ static void next_turn(void)
 	mod_delayed_work(odrp_wq, &turn_work, msecs_to_jiffies(TURN_MS));
 }
 
-/* One that comes too late finds that another's turn has begun, and its own work. */
+/*
+ * The work item that ends a turn after TURN_MS.  When another turn has begun meanwhile,
+ * turn_until lies ahead: do nothing, the new turn has armed this work item again.
+ */
 static void turn_over(struct work_struct *w)
 {
 	spin_lock(&turn_lock);
@@ -97,10 +105,10 @@ static void end_work(struct work_struct *w)
 	spin_unlock(&turn_lock);
 	kfree(e);
 	wake_up_all(&gone);
-	module_put(THIS_MODULE);	/* odrp_end_exit() waits for the rest */
+	module_put(THIS_MODULE);	/* odrp_end_exit() waits for this work item */
 }
 
-/* Return: what odrp_end_id() will need, or NULL without memory. */
+/* Return: an object for odrp_end_id(), or NULL when there is no memory. */
 struct odrp_end *odrp_end_new(void)
 {
 	struct odrp_end *e = odrp_alloc(kzalloc(sizeof(*e), GFP_KERNEL));
@@ -110,20 +118,20 @@ struct odrp_end *odrp_end_new(void)
 	return e;
 }
 
-/* One that no id has needed. */
+/* Frees an object that was not passed to odrp_end_id(). */
 void odrp_end_free(struct odrp_end *e)
 {
 	kfree(e);
 }
 
 /*
- * odrp_end_id() - destroy an id, beside us
- * @e:		from odrp_end_new(); not the caller's any more
- * @owner:	of the id; see odrp_end_wait()
- * @id:		has no queue pair and hears of no event any more
+ * odrp_end_id() - destroy an id in the background
+ * @e:		from odrp_end_new(); this file owns and frees it from here on
+ * @owner:	session of the id, for odrp_end_wait()
+ * @id:		has no queue pair, and its handler ignores events from here on
  *
- * May be called where no memory can be had.  The module cannot be unloaded until
- * the id has gone: the caller's device has a reference to it.
+ * Allocates nothing and does not sleep.  The id holds a reference to the module until it
+ * is destroyed.  The caller has a reference, too: the device holds one.
  */
 void odrp_end_id(struct odrp_end *e, const struct odrp_sess *owner,
 		 struct rdma_cm_id *id)
@@ -151,9 +159,10 @@ static unsigned int nr_of(const struct odrp_sess *owner)
 }
 
 /*
- * odrp_end_wait() - wait for the ids of a session that are to be destroyed
+ * odrp_end_wait() - wait until the ids of a session are destroyed, for GONE_MS at most
  *
- * For a time: should one never go, then the module stays, and nothing else.
+ * An id that is never destroyed keeps the module loaded, but neither the session nor the
+ * device of ours.  Sleeps.
  */
 void odrp_end_wait(const struct odrp_sess *owner)
 {
@@ -168,7 +177,7 @@ int odrp_end_init(void)
 	return end_wq ? 0 : -ENOMEM;
 }
 
-/* Each id had a reference to the module: there is none. */
+/* Each id holds a reference to the module: when the module is unloaded, no id is left. */
 void odrp_end_exit(void)
 {
 	cancel_delayed_work_sync(&turn_work);

@@ -1,45 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Faults made on purpose: which call of a kind fails, and what a fault leaves
- * behind.  Only in a module that is built for tests; see fault.h.
+ * Fault injection: which call of a kind fails, and what the fault leaves behind.  Only
+ * in a module that is built for tests; see fault.h.
  *
- * debugfs, odrp/fail/KIND/, one number per file, to be written as well:
- *	nth	fail the N-th call from now on; counts down, 0: none
- *	every	after that fail each N-th again; 0: only the one
- *	calls	how many there were
- *	failed	how many failed
+ * debugfs has a directory odrp/fail/KIND/ for each kind, with one number per file.  All
+ * files can be read and written:
+ *	nth	fail the N-th call from now on; counts down, 0: fail no call
+ *	every	after that call fail each N-th call again; 0: no other call
+ *	calls	number of calls
+ *	failed	number of calls that failed
  *
- * What is made up here has to be what could have been.
+ * Each fault leaves a state that a real fault could leave:
  *
- * alloc, step, recv: what is refused has not been tried, so nothing was made or posted.
+ * alloc, step, recv: the refused call is not made, so nothing is allocated or posted.
  *
- * post: work requests are counted one by one.  Those in front of the one that is
- * refused are posted, that one and those behind it are not, and *ret_bad says
- * so: like a send queue that has become full.
+ * post: each work request is a call.  The work requests before the refused one are
+ * posted; the refused one and those behind it are not, and *ret_bad points to the refused
+ * one: like a send queue that has become full.
  *
- * status: only a completion that has come is changed, and one that was good, so
- * that the NIC is done with its memory, as it is after an error.  After it
- * nothing good comes on that connection: a queue pair that has failed is in the
- * error state, and its completions say that they were flushed.  The work behind
- * them may have been done all the same: that is so where the acknowledgement was
- * lost, or the answer.  Of a completion that failed only cqe, QP and status are
- * valid, so the rest is spoilt.
+ * status: a completion that has arrived, and reports success, is changed to an error.  So
+ * the NIC no longer uses the memory of that work request, as after a real error.  From
+ * then on all completions of the connection report a flush, for a queue pair that has
+ * failed is in the error state.  The memory node may have executed the work requests all
+ * the same: so it is when an acknowledgement or an answer is lost.  Only cqe, QP and
+ * status of a failed completion are valid, so the other fields are overwritten.
  *
- * lost: the session hears of it as from the connection manager's event, just
- * before something is posted or a good completion is handled.  After that as
- * after an error: the peer is gone.  (The event comes in a context that may
- * sleep, this in any that may call odrp_sess_fail().)
+ * lost: the session is told that its connection is lost, as by an event of the connection
+ * manager, just before a work request is posted or a good completion is handled.  From
+ * then on completions report a flush, as after status.  (The connection manager reports
+ * its event in a context that may sleep; the fault comes in any context in which
+ * odrp_sess_fail() may be called.)
  *
- * map: as alloc; the store goes from a copy of its page.
+ * map: the page of a store cannot be mapped; the store sends a copy of the page.
  *
- * held: an id is not destroyed as long as "every" is not 0, as if RDMA waited for
- * its last message.
+ * held: an id is not destroyed until "every" is 0, as if the RDMA core waited for the
+ * last message of the id.
  *
- * busy: an attempt to resume a session does not begin as long as "every" is
- * not 0, as if somebody had a mutex that connecting takes, and did not give it back.
+ * busy: an attempt to resume a session, or the making of spares, does not begin until
+ * "every" is 0, as if another task kept a mutex that is needed, or as if there were no
+ * memory.
  *
- * mute: the completion of a request that is waited for, or of the last one of a queue
- * pair that is flushed, is not seen, as if the device had not completed it.
+ * firmware: a queue pair is not destroyed until "every" is 0, as if the device did not
+ * answer the command.
+ *
+ * handler: an id is not given up until "every" is 0, as if the handler of the id were
+ * running, under the mutex that the connection manager holds for it.
+ *
+ * mute: a completion that odrp_post_wait() waits for, or the completion of a marker
+ * (unplug.c), is ignored, as if the device had not completed the work request.
  */
 #include <linux/atomic.h>
 #include <linux/debugfs.h>
@@ -48,7 +56,7 @@
 #include <linux/string.h>
 #include "odrp.h"
 
-/* So that modinfo tells it from one that may be used. */
+/* So that modinfo tells a test module from a module for use. */
 MODULE_INFO(faults, "fails on purpose: for tests only");
 
 static struct kind {
@@ -67,6 +75,8 @@ static struct kind {
 	[ODRP_FAULT_MAP]	= { .name = "map" },
 	[ODRP_FAULT_HELD]	= { .name = "held" },
 	[ODRP_FAULT_BUSY]	= { .name = "busy" },
+	[ODRP_FAULT_FIRMWARE]	= { .name = "firmware" },
+	[ODRP_FAULT_HANDLER]	= { .name = "handler" },
 	[ODRP_FAULT_MUTE]	= { .name = "mute" },
 };
 
@@ -75,7 +85,7 @@ static struct kind {
  *
  * Any context.
  *
- * Return: whether it is to fail.
+ * Return: true when the call has to fail.
  */
 bool odrp_fault(enum odrp_fault kind)
 {
@@ -89,22 +99,22 @@ bool odrp_fault(enum odrp_fault kind)
 	return true;
 }
 
-/* A connection has a new queue pair. */
+/* The connection gets a new queue pair: completions are good again. */
 void odrp_fault_plugged(struct odrp_conn *conn)
 {
 	WRITE_ONCE(conn->flushed, false);
 }
 
-/* Before something is posted or a good completion is handled; no lock held. */
+/* Called before a work request is posted or a good completion is handled, without locks. */
 void odrp_fault_lost(struct odrp_conn *conn)
 {
 	if (!odrp_fault(ODRP_FAULT_LOST))
 		return;
 	WRITE_ONCE(conn->flushed, true);
-	odrp_sess_fail(conn->sess, "connection lost: on purpose");
+	odrp_sess_fail(conn->sess, "on purpose");
 }
 
-/* held, busy; may sleep. */
+/* For held, busy, firmware and handler: sleep until "every" is 0. */
 void odrp_fault_wait(enum odrp_fault kind)
 {
 	if (!odrp_fault(kind))
@@ -124,7 +134,7 @@ static void spoil(struct ib_wc *wc, enum ib_wc_status status)
 	wc->status = status;
 }
 
-/* What ib_poll_cq() has returned. */
+/* Applies status and lost to completions that ib_poll_cq() has returned. */
 void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc, int nr)
 {
 	for (; nr > 0; nr--, wc++) {
@@ -141,7 +151,7 @@ void odrp_fault_polled(struct odrp_conn *conn, struct ib_wc *wc, int nr)
 	}
 }
 
-/* As ib_post_send(). */
+/* Like ib_post_send(); a fault cuts the list in front of the refused work request. */
 int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 		   const struct ib_send_wr **ret_bad)
 {
@@ -155,7 +165,7 @@ int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 	if (!wr)
 		return ib_post_send(qp, list, ret_bad);
 	if (last) {
-		/* It stays so: who has to do it again links it again. */
+		/* The list stays cut: a caller that posts again links the list again. */
 		last->next = NULL;
 		err = ib_post_send(qp, list, ret_bad);
 		if (err)
@@ -176,7 +186,7 @@ static void kind_show(struct kind *k, struct dentry *fail)
 	debugfs_create_atomic_t("failed", 0644, dir, &k->failed);
 }
 
-/* What is made in dir goes with it: debug.c. */
+/* The files are removed together with dir: debug.c. */
 void odrp_fault_init(struct dentry *dir)
 {
 	struct dentry *fail = debugfs_create_dir("fail", dir);

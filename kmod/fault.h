@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Faults made on purpose, for tests: of the calls of a kind the N-th fails, as
- * debugfs says (fault.c).  They are in a module that was built for that, by make
- * ODRP_FAULTS=1, and in no other: there all of this is what it stands for.
+ * Fault injection for tests: the N-th call of a kind fails, as debugfs says (fault.c).
+ * Only a module built by make ODRP_FAULTS=1 has it.  In any other module the functions
+ * and macros here do nothing but the call that they wrap.
  */
 #ifndef _ODRP_FAULT_H
 #define _ODRP_FAULT_H
@@ -15,16 +15,18 @@ struct dentry;
 struct odrp_conn;
 
 enum odrp_fault {
-	ODRP_FAULT_ALLOC,	/* what is made when connecting: no memory */
-	ODRP_FAULT_STEP,	/* a step of the connection manager: the same */
-	ODRP_FAULT_POST,	/* a work request to send is refused */
+	ODRP_FAULT_ALLOC,	/* an allocation finds no memory */
+	ODRP_FAULT_STEP,	/* a step of the connection manager finds no memory */
+	ODRP_FAULT_POST,	/* a work request for the send queue is refused */
 	ODRP_FAULT_RECV,	/* posting receives is refused */
-	ODRP_FAULT_STATUS,	/* a completion says that it failed */
-	ODRP_FAULT_LOST,	/* the connection is lost, here and now */
+	ODRP_FAULT_STATUS,	/* a completion reports an error */
+	ODRP_FAULT_LOST,	/* the connection is lost */
 	ODRP_FAULT_MAP,		/* the page of a store cannot be mapped */
-	ODRP_FAULT_HELD,	/* a connection id that is to go stays */
-	ODRP_FAULT_BUSY,	/* resuming waits for others */
-	ODRP_FAULT_MUTE,	/* what somebody waits for does not complete */
+	ODRP_FAULT_HELD,	/* a connection id is not destroyed */
+	ODRP_FAULT_BUSY,	/* an attempt to resume, or the making of spares, blocks */
+	ODRP_FAULT_FIRMWARE,	/* a queue pair is not destroyed */
+	ODRP_FAULT_HANDLER,	/* the handler of a connection id does not return */
+	ODRP_FAULT_MUTE,	/* a completion that a task waits for does not come */
 	ODRP_NR_FAULTS,
 };
 
@@ -59,7 +61,10 @@ static inline int odrp_post_send(struct ib_qp *qp, struct ib_send_wr *list,
 }
 #endif /* ODRP_FAULTS */
 
-/* All of them or none: a list of receives is shared by those who post it. */
+/*
+ * The fault refuses all receives of the list or none: all users of a connection post the
+ * same list, so it must not be cut.
+ */
 static inline int odrp_post_recv(struct ib_qp *qp, const struct ib_recv_wr *list)
 {
 	if (odrp_fault(ODRP_FAULT_RECV))
@@ -68,8 +73,9 @@ static inline int odrp_post_recv(struct ib_qp *qp, const struct ib_recv_wr *list
 }
 
 /*
- * Making something that takes memory of ours, or a step that takes others', by what
- * is returned for want of it: NULL, a pointer that is an error, or an error.
+ * Wrap an allocation by the module (odrp_alloc*), or a call in which others allocate
+ * (odrp_step).  The names tell what the call returns when there is no memory: NULL, an
+ * error pointer, or -errno.
  */
 #define odrp_alloc(what)	(odrp_fault(ODRP_FAULT_ALLOC) ? NULL : (what))
 #define odrp_alloc_ptr(what)	(odrp_fault(ODRP_FAULT_ALLOC) ?		\

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The worker that gives pages back: freed slots (free.c) to the invalidate chain.
+ * The worker that gives pages back to the memory node: it sends an invalidate for each
+ * freed slot (free.c).
  */
 #include "odrp.h"
 #include "trace.h"
@@ -11,8 +12,10 @@ static struct odrp_dev *dev_of(struct odrp_free *f)
 }
 
 /*
- * Send invalidates on one queue while it has requests, at most max.  Return:
- * false when there is nothing more to free.
+ * Send at most *max invalidates on one queue, while the queue has free requests.
+ * Subtracts from *max what was sent.
+ *
+ * Return: false when no slot is left to free, or *max is used up.
  */
 static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 {
@@ -46,7 +49,10 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 	return more && *max > 0;
 }
 
-/* How many to free in one run, those that are on their way already included. */
+/*
+ * How many slots to free in one run.  Invalidates that are under way still count as
+ * pending, so the result includes them.
+ */
 static s64 how_many(struct odrp_dev *dev, enum odrp_free_why why)
 {
 	if (why != ODRP_FREE_COUNT)
@@ -70,7 +76,7 @@ static void stats_count(struct odrp_dev *dev, enum odrp_free_why why, u64 nr)
 	}
 }
 
-/* odrp_flush_work() - what the worker does: the work item of struct odrp_free */
+/* odrp_flush_work() - one run of the worker: the work item of struct odrp_free */
 void odrp_flush_work(struct work_struct *w)
 {
 	struct odrp_free *f = container_of(to_delayed_work(w),
@@ -81,15 +87,18 @@ void odrp_flush_work(struct work_struct *w)
 	bool more = true;
 	s64 max, left;
 
-	/* Whoever frees a slot from here on arms again. */
+	/* A slot that is freed from here on arms the worker again. */
 	why = atomic_xchg(&f->armed, ODRP_FREE_IDLE);
 	if (why == ODRP_FREE_IDLE)
-		return;		/* the run before has done it */
+		return;		/* an earlier run has done the work */
 	if (!odrp_dev_serves(dev))
-		return;		/* for good, or until it is resumed */
+		return;		/* reconnect.c arms the worker when it has resumed the session */
 	max = left = how_many(dev, why);
 
-	/* Pairs with odrp_free_credit(): it sees starved, or we a request. */
+	/*
+	 * Pairs with odrp_free_credit(): that function sees starved, or pump() sees the free
+	 * request.
+	 */
 	atomic_set(&f->starved, why);
 	smp_mb();
 	for (i = 0; i < dev->sess.nr_queues && more; i++)
@@ -99,7 +108,7 @@ void odrp_flush_work(struct work_struct *w)
 	stats_count(dev, why, max - left);
 	trace_odrp_free(dev->id, why, max - left, atomic64_read(&f->pending));
 
-	/* What stays behind is looked at again when it has aged. */
+	/* Slots that are still pending: run again when they have aged. */
 	if (atomic64_read(&f->pending) > 0)
 		odrp_free_arm(f, ODRP_FREE_AGE);
 }

@@ -2,21 +2,26 @@
 /*
  * Freed slots: from the kernel's free hook to the invalidate chain.
  *
- * The hook runs under the swap device's lock with interrupts off: it marks
- * the slot, puts its number on this CPU's ring, or into the overflow bitmap
- * when the ring is full, and rings for the worker at most once.  The worker
- * (flush.c) sends the invalidates when enough slots have come together or the
- * oldest has waited long enough; a store to the slot that comes first cancels,
- * and one to an empty slot takes the page (slot.c).
+ * The hook runs under the swap device's lock with interrupts off.  It marks the slot, puts
+ * the slot number on the ring of this CPU, or into the overflow bitmap when the ring is
+ * full, and arms the worker if the worker is not armed yet.  The worker (flush.c) sends
+ * the invalidates when enough slots are pending or the oldest has waited for long enough.
+ * A store to a pending slot cancels the free of that slot.  A store to an empty slot takes
+ * the page of a pending slot (slot.c).
  */
 #include <linux/delay.h>
 #include <linux/vmalloc.h>
 #include "odrp.h"
 #include "trace.h"
 
-#define REUSE_LOOKS	8	/* rings that a store looks at for a page */
+#define REUSE_LOOKS	8	/* rings of other CPUs that a store searches for a page */
 
-/* odrp_free_arm() - the worker is to run */
+/*
+ * odrp_free_arm() - have the worker run, for this reason
+ *
+ * Does nothing when the worker will run for a reason that is as large, or is stopped.
+ * Any context.
+ */
 void odrp_free_arm(struct odrp_free *f, enum odrp_free_why why)
 {
 	int cur = atomic_read(&f->armed);
@@ -35,7 +40,7 @@ void odrp_free_arm(struct odrp_free *f, enum odrp_free_why why)
 		mod_delayed_work(odrp_flush_wq, &f->work, 0);
 }
 
-/* Give back all that is waiting, now. */
+/* Have the worker give back all pending pages at once. */
 void odrp_free_now(struct odrp_dev *dev)
 {
 	if (atomic64_read(&dev->free.pending) > 0)
@@ -43,10 +48,10 @@ void odrp_free_now(struct odrp_dev *dev)
 }
 
 /*
- * odrp_free_most() - how many freed slots may wait to be reused
+ * odrp_free_most() - how many freed slots may wait for reuse
  *
- * By default half of what the lease has left.  They cost nobody anything while nobody
- * asks for them: at the latest free_delay_ms after they were freed they are given back.
+ * By default half of what the lease has left, and at least 1.  The worker gives a page back
+ * free_delay_ms after the slot was freed, also when fewer slots wait.
  */
 s64 odrp_free_most(struct odrp_dev *dev)
 {
@@ -75,7 +80,7 @@ static void remember(struct odrp_dev *dev, u64 slot)
 }
 
 /*
- * odrp_free_queue() - a slot has become FREE_PENDING: see to it
+ * odrp_free_queue() - record a slot that has become FREE_PENDING, and arm the worker
  *
  * Any context.
  */
@@ -90,9 +95,9 @@ void odrp_free_queue(struct odrp_dev *dev, u64 slot)
 }
 
 /*
- * odrp_free_slot() - the contents of a slot are not needed any more
+ * odrp_free_slot() - the kernel does not need the contents of a slot any more
  *
- * Any context, any lock held.
+ * Any context, with any lock held.
  */
 void odrp_free_slot(struct odrp_dev *dev, u64 slot)
 {
@@ -102,8 +107,8 @@ void odrp_free_slot(struct odrp_dev *dev, u64 slot)
 		odrp_slot_forget(&dev->slots, slot);
 }
 
-/* Do what odrp_slot_end() has left to do: ODRP_SLOT_END_* bits. */
-void odrp_slot_more(struct odrp_queue *q, u64 slot, unsigned int more)
+/* odrp_slot_do_more() - odrp_slot_more() when there is something to do */
+void odrp_slot_do_more(struct odrp_queue *q, u64 slot, unsigned int more)
 {
 	if (more & ODRP_SLOT_END_QUEUE)
 		odrp_free_queue(q->dev, slot);
@@ -111,7 +116,7 @@ void odrp_slot_more(struct odrp_queue *q, u64 slot, unsigned int more)
 		odrp_wait_end(q, slot);
 }
 
-/* Others may look at the same time: a bit is theirs who cleared it. */
+/* Several callers may search at once: the caller that clears a bit gets the slot. */
 static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
 {
 	struct odrp_free *f = &dev->free;
@@ -133,7 +138,11 @@ static bool pop_overflow(struct odrp_dev *dev, u64 *ret_slot)
 	return true;
 }
 
-/* odrp_free_next() - the next slot that is still to be freed; taken (FREEING) */
+/*
+ * odrp_free_next() - take the next slot that is to be freed; the slot becomes FREEING
+ *
+ * Return: false when no slot is to be freed.
+ */
 bool odrp_free_next(struct odrp_dev *dev, u64 *ret_slot)
 {
 	int cpu;
@@ -158,7 +167,7 @@ bool odrp_free_next(struct odrp_dev *dev, u64 *ret_slot)
 
 /* ---- pages that are wanted ---------------------------------------------------- */
 
-/* odrp_free_release() - those that wait for a page look again */
+/* odrp_free_release() - release all bios that wait for a page: each looks for one again */
 void odrp_free_release(struct odrp_queue *q)
 {
 	struct odrp_free *f = &q->dev->free;
@@ -179,10 +188,10 @@ void odrp_free_release(struct odrp_queue *q)
 }
 
 /*
- * odrp_free_less() - a page is not pending any more: given back, or used again
+ * odrp_free_less() - a page is not pending any more: it was given back, or used again
  *
- * Releases the bios that waited for one.  What it has become (of the lease, of a
- * slot) is to be seen before this.
+ * Releases the bios that wait for a page.  The caller makes its change to the lease, or to
+ * the slot that uses the page, before this call.
  */
 void odrp_free_less(struct odrp_queue *q)
 {
@@ -195,10 +204,10 @@ void odrp_free_less(struct odrp_queue *q)
 }
 
 /*
- * odrp_free_wait() - a store has found no page: wait for one that is pending
+ * odrp_free_wait() - park the bio of a store that has found no page
  *
- * Return: false when none is, or nobody will bring it; the bio is still the
- * caller's.
+ * Return: true when the bio is parked until a pending page is given back or used again.
+ * False when no page is pending, or the session does not serve: the caller keeps the bio.
  */
 bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 {
@@ -207,8 +216,11 @@ bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 
 	spin_lock_bh(&f->lock);
 	atomic_inc(&f->nr_wanting);
-	/* Either this sees that no page is pending, or the dead session, or
-	 * those who make it so see nr_wanting, and come for the lock. */
+	/*
+	 * Pairs with odrp_free_less() and odrp_free_wanted().  Either this task sees their
+	 * change (fewer pages pending, the session does not serve), or they see nr_wanting
+	 * and release the bio under the lock.
+	 */
 	smp_mb__after_atomic();
 	waits = atomic64_read(&f->pending) > 0 && odrp_dev_serves(dev);
 	if (waits) {
@@ -226,15 +238,15 @@ bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 	return waits;
 }
 
-/* odrp_free_wanted() - the session is dead: does anybody wait for a page? */
+/* odrp_free_wanted() - the session does not serve: does any bio wait for a page? */
 bool odrp_free_wanted(struct odrp_dev *dev)
 {
-	/* Pairs with odrp_free_wait(): the state has been set. */
+	/* Pairs with odrp_free_wait(): the caller has set the state of the session. */
 	smp_mb();
 	return atomic_read(&dev->free.nr_wanting);
 }
 
-/* Let the slot have the page of one that was freed; false: not of this one. */
+/* Give the page of a freed slot to @slot.  Return: false when @freed has no page to give. */
 static bool reuse(struct odrp_queue *q, u64 slot, u64 freed)
 {
 	struct odrp_dev *dev = q->dev;
@@ -262,11 +274,14 @@ static bool reuse_of(struct odrp_queue *q, u64 slot, int cpu)
 	return false;
 }
 
-/* This CPU's pages first, then those of some others, where some were last. */
+/*
+ * Search the ring of this CPU, then some rings of other CPUs, beginning with the ring where
+ * a page was found last.
+ */
 static bool reuse_near(struct odrp_queue *q, u64 slot)
 {
 	struct odrp_free *f = &q->dev->free;
-	/* Only where to look: an update that gets lost does not matter. */
+	/* A hint where to search: a lost update does no harm. */
 	int cpu = READ_ONCE(f->reuse_cpu), i;
 
 	if (reuse_of(q, slot, raw_smp_processor_id()))
@@ -301,13 +316,13 @@ static bool reuse_any(struct odrp_queue *q, u64 slot)
 }
 
 /*
- * odrp_free_reuse() - find a page for a slot that has none, of one that was freed
- * @slot:	the caller's, STORING_NEW; becomes STORING
- * @any:	look everywhere, not only where it takes no time
+ * odrp_free_reuse() - give a slot without a page the page of a freed slot
+ * @slot:	owned by the caller, STORING_NEW; becomes STORING
+ * @any:	search all rings and the overflow bitmap, not only a few rings
  *
- * Releases the bios that waited for the other slot.  Any context but hard interrupt.
+ * Releases the bios that waited for the freed slot.  Any context but hard interrupt.
  *
- * Return: false when there was none.
+ * Return: false when no page was found.
  */
 bool odrp_free_reuse(struct odrp_queue *q, u64 slot, bool any)
 {
@@ -318,13 +333,13 @@ bool odrp_free_reuse(struct odrp_queue *q, u64 slot, bool any)
 
 /* ---- the worker -------------------------------------------------------------- */
 
-/* An invalidate request has become free: does the worker wait for it? */
+/* An invalidate request has become free: arm the worker if it has stopped for want of one. */
 void odrp_free_credit(struct odrp_dev *dev)
 {
 	struct odrp_free *f = &dev->free;
 	int why;
 
-	smp_mb();
+	smp_mb();	/* pairs with odrp_flush_work() */
 	if (atomic_read(&f->starved) == ODRP_FREE_IDLE)
 		return;
 	why = atomic_xchg(&f->starved, ODRP_FREE_IDLE);
@@ -332,7 +347,7 @@ void odrp_free_credit(struct odrp_dev *dev)
 		odrp_free_arm(f, why == ODRP_FREE_AGE ? ODRP_FREE_AGED : why);
 }
 
-/* Wait, for at most so long, until no slot is waiting to be freed. */
+/* Have all pending pages given back, and wait until that is done, for @ms at most.  Sleeps. */
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
@@ -344,7 +359,7 @@ void odrp_free_drain(struct odrp_dev *dev, unsigned int ms)
 	}
 }
 
-/* The worker calls @work; it is flush.c's. */
+/* @work: the work function, odrp_flush_work() */
 int odrp_free_init(struct odrp_dev *dev, work_func_t work)
 {
 	struct odrp_free *f = &dev->free;
@@ -359,7 +374,7 @@ int odrp_free_init(struct odrp_dev *dev, work_func_t work)
 	return 0;
 }
 
-/* What there is for each slot. */
+/* Allocates what has an element for each slot. */
 int odrp_free_add(struct odrp_dev *dev)
 {
 	dev->free.overflow = odrp_bitmap_alloc(dev->slots.nr);
@@ -372,9 +387,9 @@ void odrp_free_start(struct odrp_dev *dev)
 }
 
 /*
- * Slots that are waiting stay where they are.  To be called again when no
- * request is in flight any more: the end of one may just have seen the worker
- * on, and armed it.
+ * Stop the worker.  Pending slots stay pending.  The caller calls this again when no
+ * request is in flight any more: a request that ended meanwhile may have armed the worker
+ * just before this cleared free.on.  Sleeps.
  */
 void odrp_free_stop(struct odrp_dev *dev)
 {

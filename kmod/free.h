@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Slots whose remote page is to be given back.
+ * Freed slots: slots whose page is to be given back to the memory node.
  */
 #ifndef _ODRP_FREE_H
 #define _ODRP_FREE_H
@@ -19,26 +19,29 @@ struct odrp_free_cpu {
 	struct odrp_fring	ring;
 };
 
-/* Why the worker that gives pages back runs, or will; the larger one wins. */
+/* Why the worker of flush.c runs, or will run; the larger reason wins. */
 enum odrp_free_why {
-	ODRP_FREE_IDLE,
-	ODRP_FREE_AGE,		/* when the oldest slot has waited long enough */
-	ODRP_FREE_COUNT,	/* too many are waiting: down to half */
-	ODRP_FREE_AGED,		/* to go on with AGE, which had no request left */
+	ODRP_FREE_IDLE,		/* it will not run */
+	ODRP_FREE_AGE,		/* the oldest slot has waited for free_delay_ms */
+	ODRP_FREE_COUNT,	/* too many slots are pending: free down to half */
+	ODRP_FREE_AGED,		/* a run for AGE had no request left: go on */
 	ODRP_FREE_NOW,		/* the pages are needed */
 };
 
 /*
- * struct odrp_free - slots whose remote page is to be given back
- * @pending:	slots FREE_PENDING or FREEING
- * @overflow:	one bit per slot: freed while the CPU's ring was full
+ * struct odrp_free - slots whose page is to be given back to the memory node
+ * @overflow:	one bit per slot: the slot was freed while the ring of the CPU was full
+ * @nr_overflow: bits set in @overflow
+ * @overflow_hint: slot at which a search of @overflow begins
+ * @pending:	slots that are FREE_PENDING or FREEING
  * @armed:	enum odrp_free_why: why the worker will run
- * @starved:	worker stopped because all invalidate requests were in use: why
- *		it was running, 0 otherwise
- * @reuse_cpu:	on whose ring stores look for a page after their own
- * @wanting:	bios that found no page, and wait for one that is pending; guarded
- *		by @lock
- * @nr_wanting:	their number, or more
+ * @starved:	enum odrp_free_why: why the worker was running when it stopped because all
+ *		invalidate requests were in use; ODRP_FREE_IDLE when it did not stop
+ * @reuse_cpu:	CPU whose ring a store searches after the ring of its own CPU
+ * @lock:	guards @wanting
+ * @wanting:	bios of stores that found no page, and wait for a pending one
+ * @nr_wanting:	number of bios in @wanting, or more
+ * @on:		the worker may be armed
  */
 struct odrp_free {
 	struct odrp_free_cpu __percpu *cpu;
@@ -67,7 +70,7 @@ s64 odrp_free_most(struct odrp_dev *dev);
 bool odrp_free_next(struct odrp_dev *dev, u64 *ret_slot);
 void odrp_free_slot(struct odrp_dev *dev, u64 slot);
 void odrp_free_queue(struct odrp_dev *dev, u64 slot);
-void odrp_slot_more(struct odrp_queue *q, u64 slot, unsigned int more);
+void odrp_slot_do_more(struct odrp_queue *q, u64 slot, unsigned int more);
 bool odrp_free_reuse(struct odrp_queue *q, u64 slot, bool any);
 bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio);
 void odrp_free_less(struct odrp_queue *q);
@@ -76,6 +79,14 @@ void odrp_free_release(struct odrp_queue *q);
 void odrp_free_now(struct odrp_dev *dev);
 void odrp_free_credit(struct odrp_dev *dev);
 void odrp_free_drain(struct odrp_dev *dev, unsigned int ms);
+
+/* Do what odrp_slot_end() has left to the caller: @more has ODRP_SLOT_END_* bits. */
+static inline void odrp_slot_more(struct odrp_queue *q, u64 slot,
+				  unsigned int more)
+{
+	if (more)
+		odrp_slot_do_more(q, slot, more);
+}
 
 /* flush.c: pages given back */
 void odrp_flush_work(struct work_struct *w);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Frontswap: pages of swap areas that lie on a device of ours come in here
- * before a bio is made of them, where the kernel still has that for modules.
+ * Frontswap, on kernels that have it for modules: the kernel passes pages of swap areas on
+ * our devices to this file, before it makes a bio of them.
  *
- * A page goes to the slot that its bio would go to, by the same way (issue.c).
- * So whatever is not taken here, or fails, the kernel does on the device, and
- * finds there what it must: the page, or an I/O error; never another page.
+ * A page goes to the slot that its bio would go to, by the same path (issue.c).  When a
+ * call here fails or does not take the page, the kernel submits a bio for the page to the
+ * device.  The bio finds the page or an I/O error, never another page.
  *
- * Loads are answered only for slots that were stored here last (dev->held): the
- * kernel asks all backends for a page that any of them has.  And only one by one:
- * what comes under a plug is readahead, a window of pages of which somebody waits
- * for one.  Answered here each would wait for the one before; so the kernel is left
- * to make bios of them, which go together.
+ * A load is served here only if the last store to the slot came through here (dev->held):
+ * the kernel asks all frontswap backends for a page that any backend has.  A load under a
+ * plug is not served here: loads under a plug are readahead, a window of pages of which a
+ * task needs one.  Served here, each page would wait for the page before.  So the kernel
+ * makes bios for these loads, and the bios are issued together.
  *
- * That a store to a slot in use is preceded by an invalidation changes
- * nothing for the slot itself: the free hook of the device is not called then,
- * so it stays mapped and the store is a mapped one.
+ * The kernel invalidates a slot in use before it stores to the slot again.  It does not
+ * call the free hook of the device for that, so the slot stays mapped and the store is a
+ * mapped one.
  */
 #include <linux/blkdev.h>
 #include <linux/frontswap.h>
@@ -30,11 +30,11 @@
 #include "shim/odrp_frontswap.h"
 
 static DEFINE_MUTEX(attach_lock);
-static unsigned int attached;		/* devices; guarded by attach_lock */
-/* Whose area each type is.  Set by stores, while the area is in use. */
+static unsigned int attached;		/* devices that use frontswap; under attach_lock */
+/* The device of each swap area (type).  Stores set it, while the area is in use. */
 static struct odrp_dev *types[MAX_SWAPFILES];
 
-/* The device that the page's swap area lies on; NULL: not one of ours. */
+/* The device that the swap area of the page lies on; NULL: no device of ours uses it. */
 static struct odrp_dev *page_dev(struct page *page,
 				 struct block_device **ret_bdev)
 {
@@ -60,14 +60,15 @@ static void page_end_io(struct bio *bio)
 }
 
 /*
- * One page, by the way of all bios, and waited for: at most for the session's
- * time-out, after which it is dead and everything on it has ended.
+ * Load or store one page with a bio on the stack, and wait for the bio.  The memory node's
+ * part of the wait ends at the latest when the session is dead.
  */
 static int page_do(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 		   struct page *page, unsigned int opf)
 {
 	struct bio_list bios;
 	struct page_io io;
+	struct bio *twin;
 	int err;
 
 	init_completion(&io.done);
@@ -80,8 +81,13 @@ static int page_do(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 	trace_odrp_bio(dev, &io.bio);
 	bio_list_init(&bios);
 	if (dev->backing) {
-		bio_list_add(&bios, odrp_backing_twin(dev, &io.bio, 0));
-		bio_endio(&io.bio);	/* when its twin has ended */
+		twin = odrp_backing_twin(dev, &io.bio);
+		if (!twin) {
+			odrp_backing_want(dev, &io.bio);
+		} else {
+			bio_list_add(&bios, twin);
+			bio_endio(&io.bio);	/* completes when the twin has ended */
+		}
 	} else {
 		bio_list_add(&bios, &io.bio);
 	}
@@ -92,7 +98,7 @@ static int page_do(struct odrp_dev *dev, struct block_device *bdev, u64 slot,
 	return err;
 }
 
-/* The page is locked, in the swap cache, and on its way out. */
+/* The page is locked, in the swap cache, and being swapped out. */
 static int page_store(unsigned int type, u64 slot, struct page *page)
 {
 	struct block_device *bdev;
@@ -103,7 +109,7 @@ static int page_store(unsigned int type, u64 slot, struct page *page)
 		return -ENODEV;
 	WRITE_ONCE(types[type], dev);
 	clear_bit(slot, dev->held);
-	/* One slot is all that we are asked for: as a bio it goes whole. */
+	/* Frontswap stores one slot; the kernel swaps a huge page out with one bio. */
 	if (PageTransHuge(page))
 		return -EINVAL;
 	odrp_wait_room(dev);
@@ -115,7 +121,7 @@ static int page_store(unsigned int type, u64 slot, struct page *page)
 	return 0;
 }
 
-/* The page is locked and empty. */
+/* The page is locked; its contents are to be read. */
 static int page_load(unsigned int type, u64 slot, struct page *page)
 {
 	struct block_device *bdev;
@@ -154,7 +160,7 @@ static const struct odrp_frontswap_ops frontswap_ops = {
 	.invalidate_area	= area_invalidate,
 };
 
-/* The shim is asked for by name: without frontswap nobody needs it. */
+/* Looks the shim up by name, so that this module can be loaded without it. */
 static int frontswap_attach(void)
 {
 	typeof(&odrp_frontswap_attach) fn;
@@ -178,16 +184,18 @@ static void frontswap_detach(void)
 {
 	typeof(&odrp_frontswap_detach) fn = symbol_get(odrp_frontswap_detach);
 
-	if (WARN_ON_ONCE(!fn))		/* it cannot be unloaded */
+	if (WARN_ON_ONCE(!fn))		/* an attached shim cannot be unloaded */
 		return;
 	fn();
 	symbol_put(odrp_frontswap_detach);
 }
 
 /*
- * odrp_frontswap_add() - pages for this device come by frontswap from now on
+ * odrp_frontswap_add() - from now on the kernel passes pages of this device by frontswap
  *
- * Before the device can be opened.  Return: 0 or -errno, told in the log.
+ * Called before the device can be opened.  Sleeps.
+ *
+ * Return: 0 or -errno.
  */
 int odrp_frontswap_add(struct odrp_dev *dev)
 {
@@ -209,7 +217,7 @@ int odrp_frontswap_add(struct odrp_dev *dev)
 	return err;
 }
 
-/* After the last swap area on it has gone. */
+/* Called when no swap area on the device is left.  Sleeps. */
 void odrp_frontswap_del(struct odrp_dev *dev)
 {
 	if (!dev->held)

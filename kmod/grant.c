@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A grant stands in memory that the memory node writes one-sided, so it may be written
- * while it is read, and by anybody on the path who knows the numbers of the connection.
- * What is looked at is a copy.  With ODRP_WIRE_F_SIGNED it counts if its MAC is right;
- * without, if its epoch is the same before and after.  What does not count now is
- * looked at again before the next heartbeat.
+ * Reading a grant.
+ *
+ * The memory node writes the grant one-sided, so the grant may change while it is read.
+ * Somebody on the path who knows the numbers of the connection can write it, too.  So this
+ * file checks and uses a copy.  With ODRP_WIRE_F_SIGNED a grant counts if its MAC is right
+ * and its epoch is new; without, if its epoch is new and the same before and after the
+ * copy.  A grant that does not count is read again before the next heartbeat.
  */
 #include <linux/compiler.h>
 #include <linux/string.h>
@@ -19,7 +21,7 @@ static __be64 word_at(const void *page, unsigned int i)
 	return READ_ONCE(((const __be64 *)page)[i]);
 }
 
-/* The epoch first. */
+/* Reads the epoch first, and only then the rest; the caller reads the epoch again. */
 static void copy(const void *page, struct odrp_wire_signed_grant *ret_grant)
 {
 	__be64 words[WORDS];
@@ -34,11 +36,16 @@ static void copy(const void *page, struct odrp_wire_signed_grant *ret_grant)
 }
 
 /*
- * odrp_grant_read() - is there a grant that counts?
- * @page:	where it is written to
- * @epoch:	of the last that counted; with a key 0 after each handshake
- * @key:	of the last handshake, or NULL: grants have no MAC
- * @handle:	of that handshake
+ * odrp_grant_read() - copy and check the grant
+ * @page:	memory that the memory node writes the grant to
+ * @epoch:	epoch of the last grant that counted; with a key, 0 after each handshake
+ * @key:	key of the last handshake, or NULL: grants have no MAC
+ * @handle:	handle of the last handshake; used only with a key
+ * @ret_grant:	the grant, big-endian as on the wire; set only when true is returned
+ *
+ * Any context.
+ *
+ * Return: true when a new grant counts.
  */
 bool odrp_grant_read(const void *page, u64 epoch, const struct odrp_auth_key *key,
 		     __be64 handle, struct odrp_wire_grant *ret_grant)

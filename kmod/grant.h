@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the memory node has written of a lease: whether it counts.  Pure code, also
- * compiled in user space.
+ * Reading a grant, in which the memory node tells another lease.  Pure code, also compiled
+ * in user space.
  */
 #ifndef _ODRP_GRANT_H
 #define _ODRP_GRANT_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The handshake: on a connection of its own, before each admin connection, the compute
- * node and the memory node prove to each other that they have the same secret (odrp/auth.h).
- * What it leaves is K, by which all other connections are signed (sign.c), and a handle
- * for it.  A session that is to be resumed is named in it, so only who may have it
- * hears whether it is there.
+ * node and the memory node prove to each other that they have the same secret
+ * (odrp/auth.h).  The handshake yields a key K, which signs all other connections
+ * (sign.c), and a handle that names K.  The compute node names the session to resume
+ * within the handshake, so only a peer with the secret learns whether the session exists.
  *
- * What the memory node says counts when its proof is right, and not before: until then
- * everything may come from anybody, so nothing is final.
+ * An error is final only after the proof of the memory node has been verified: until then
+ * a message may come from anybody.
  */
 #include <linux/random.h>
 #include <linux/string.h>
@@ -16,10 +16,10 @@
 #include "msg.h"
 #include "odrp.h"
 
-/* How often the memory node may ask for a cookie. */
+/* How many connection requests one handshake may take: the memory node asks for cookies. */
 #define MAX_KNOCKS	4
 
-/* All messages of one, as they were sent. */
+/* All messages of one handshake, as they were sent, and its key. */
 struct exchange {
 	struct odrp_auth_hello		hello;
 	struct odrp_auth_challenge	challenge;
@@ -81,7 +81,10 @@ static int check_challenge(struct odrp_conn *conn,
 	return 0;
 }
 
-/* The secret may be replaced meanwhile; then this one still counts, or not. */
+/*
+ * Computes K from a copy of the secret.  When the secret is replaced at the same time, K
+ * comes from the old or the new secret, and the memory node accepts it or not.
+ */
 static void derive(struct odrp_auth *a, struct exchange *x)
 {
 	u8 secret[ODRP_AUTH_SECRET];
@@ -103,14 +106,14 @@ static void fill_response(struct odrp_sess *s, struct exchange *x)
 	odrp_auth_prove(&x->key, &x->hello, &x->challenge, &x->response);
 }
 
-/* From here on the memory node is who it is: what it says is final. */
+/* The memory node has proved its identity: its errors are final from here on. */
 static int take_done(struct odrp_conn *conn, const struct exchange *x)
 {
 	struct odrp_auth *a = &conn->sess->auth;
 	u16 status = be16_to_cpu(x->done.status);
 
 	if (status == ODRP_WIRE_E_SESSION) {
-		/* Said once, for nobody tries again. */
+		/* Not rate-limited: the error is final, so it is logged once. */
 		pr_err("odrp%d: %pISpc: the memory node has no session %llu of '%s' any more\n",
 		       conn->sess->dev->id, &conn->sess->addr.dst, conn->sess->id,
 		       a->name);
@@ -126,7 +129,7 @@ static int take_done(struct odrp_conn *conn, const struct exchange *x)
 	return 0;
 }
 
-/* Who we say that we are, and what the memory node wants to see proved. */
+/* Sends the hello and receives the challenge. */
 static int introduce(struct odrp_conn *conn, struct exchange *x)
 {
 	int err;
@@ -142,8 +145,8 @@ static int introduce(struct odrp_conn *conn, struct exchange *x)
 }
 
 /*
- * Both proofs.  A memory node that does not know us ends the connection when it has
- * ours, and says nothing.
+ * Sends the proof of the compute node and verifies that of the memory node.  A memory node
+ * that refuses our proof ends the connection without a message.
  */
 static int prove(struct odrp_conn *conn, struct exchange *x)
 {
@@ -188,7 +191,7 @@ static int knock(struct odrp_conn *conn)
 	err = odrp_cm_connect(conn);
 	if (!err)
 		err = talk(conn, &x);
-	/* It owns nothing: however it went, it goes. */
+	/* Closes the handshake's connection, whatever the result. */
 	odrp_cm_drop(conn);
 	memzero_explicit(&x, sizeof(x));
 	return err;
@@ -206,14 +209,14 @@ static void new_knock(struct odrp_auth_knock *k)
 }
 
 /*
- * odrp_handshake() - prove who we are, and have the memory node prove who it is
+ * odrp_handshake() - prove our identity, and verify that of the memory node
  *
- * For a session that has no connection, or has given all of them up.  No connection is
- * left of it.
+ * Called while the session has no connection, or has given up all connections.  The
+ * handshake's own connection is closed on return.  Sleeps.
  *
- * Return: 0, also for a session without a key, which proves nothing.  -EACCES: who
- * has the secret says that the session is gone.  -EKEYREJECTED: one of the two has
- * another secret.  Else another -errno.
+ * Return: 0, with K and the handle set; also 0, without a handshake, for a session without
+ * a key.  -EACCES: the memory node has proved its identity and has no such session any
+ * more.  -EKEYREJECTED: the two nodes have different secrets.  Else another -errno.
  */
 int odrp_handshake(struct odrp_sess *s)
 {
@@ -236,9 +239,11 @@ int odrp_handshake(struct odrp_sess *s)
 }
 
 /*
- * odrp_handshake_open() - a new session of a device that has a key
+ * odrp_handshake_open() - make the first handshake of a new session
  *
- * Return: as odrp_handshake(); what is left goes with the session.
+ * Does nothing for a device without a key.
+ *
+ * Return: as odrp_handshake().  The session owns what was allocated, also after an error.
  */
 int odrp_handshake_open(struct odrp_sess *s)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of connections that serve nobody any more, of what is under way on them, and
- * of what waits for them.
+ * Ending connections that are not used any more, the requests under way on them, and the
+ * bios that wait for them.
  */
 #include <linux/sched/mm.h>
 #include <linux/string.h>
 #include "odrp.h"
 
 /*
- * odrp_conn_give_up() - bios that wait for a request do without
+ * odrp_conn_give_up() - issue the bios that wait for a request again
  *
- * The session serves nobody any more: they fail, or go elsewhere.
+ * The session does not serve any more: the bios fail, or go to the backing device.
  */
 void odrp_conn_give_up(struct odrp_conn *conn)
 {
@@ -27,7 +27,12 @@ void odrp_conn_give_up(struct odrp_conn *conn)
 	odrp_issue(conn->q, &waiting);
 }
 
-/* odrp_conn_abort_unsent() - end what could not be posted: the session is dead */
+/*
+ * odrp_conn_abort_unsent() - end the requests that could not be posted
+ *
+ * Requests of the connection do not wait any more: the session is dead, FAILING, or being
+ * closed.
+ */
 void odrp_conn_abort_unsent(struct odrp_conn *conn)
 {
 	struct odrp_req *list = odrp_conn_take_unsent(conn);
@@ -39,9 +44,25 @@ void odrp_conn_abort_unsent(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_end_posted() - fail what was posted and not answered
+ * odrp_conn_hold() - stop posting, if requests of the session may not wait any more
  *
- * As odrp_conn_fail_posted(); what that releases is issued.
+ * A session that has become live meanwhile goes on posting: odrp_conn_resume() is called
+ * after the change of the state, and takes the same lock.
+ */
+void odrp_conn_hold(struct odrp_conn *conn)
+{
+	spin_lock_bh(&conn->lock);
+	if (conn->live && !odrp_sess_waits(conn->sess)) {
+		conn->paused = true;
+		conn->live = false;
+	}
+	spin_unlock_bh(&conn->lock);
+}
+
+/*
+ * odrp_conn_end_posted() - fail the requests that were posted and not answered
+ *
+ * Calls odrp_conn_fail_posted(), then issues the bios that it has released.
  */
 void odrp_conn_end_posted(struct odrp_conn *conn)
 {
@@ -50,7 +71,7 @@ void odrp_conn_end_posted(struct odrp_conn *conn)
 		odrp_issue_released(conn->q);
 }
 
-/* No request is posted from now on, and nobody waits for one. */
+/* Stop posting for good: end the bios and requests that wait to be posted. */
 void odrp_conn_close(struct odrp_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
@@ -74,9 +95,11 @@ static bool is_idle(struct odrp_conn *conn)
 }
 
 /*
- * odrp_sess_unplug() - no connection has a queue pair, and no NIC touches what is in flight
+ * odrp_sess_unplug() - destroy the queue pairs of all connections
  *
- * After each has been paused or closed.  Takes a moment, also if the device is ill.
+ * After it no NIC accesses memory of requests, unless the device refuses to destroy a
+ * queue pair (unplug.c).  The caller has paused or closed each connection.  Sleeps; waits
+ * for a device that does not flush its queue pairs for a bounded time.
  */
 void odrp_sess_unplug(struct odrp_sess *s)
 {
@@ -87,9 +110,9 @@ void odrp_sess_unplug(struct odrp_sess *s)
 }
 
 /*
- * End what is in flight: after odrp_conn_close(), and without a queue pair.  Requests
- * without an answer fail.  What another CPU is preparing to post fails there; that is
- * all that is waited for.
+ * End all requests, after odrp_conn_close() and odrp_conn_unplug().  Requests without an
+ * answer fail here.  A request that another CPU is about to post fails on that CPU; this
+ * waits for such requests only.
  */
 static void conn_stop(struct odrp_conn *conn)
 {
@@ -99,7 +122,7 @@ static void conn_stop(struct odrp_conn *conn)
 	wait_event(conn->idle, is_idle(conn));
 }
 
-/* What the NIC may write to stays, for good. */
+/* Memory that the NIC may still write to is never freed. */
 static void conn_destroy(struct odrp_conn *conn)
 {
 	if (!conn->stuck)
@@ -115,7 +138,11 @@ static void admin_exit(struct odrp_sess *s)
 	odrp_keys_exit(s);
 }
 
-/* odrp_dev_end_wanting() - the session is dead: nobody waits for a page any more */
+/*
+ * odrp_dev_end_wanting() - issue the bios that wait for a page again
+ *
+ * The session does not serve any more: the bios fail, or go to the backing device.
+ */
 void odrp_dev_end_wanting(struct odrp_dev *dev)
 {
 	struct odrp_queue *q;
@@ -143,7 +170,7 @@ void odrp_sess_each_conn(struct odrp_sess *s, void (*fn)(struct odrp_conn *conn)
 	}
 }
 
-/* Nobody makes a connection any more: nothing that proves or signs is left. */
+/* No connection is made any more: wipe the secret and the key. */
 static void wipe_auth(struct odrp_auth *a)
 {
 	spin_lock(&a->lock);
@@ -153,10 +180,11 @@ static void wipe_auth(struct odrp_auth *a)
 }
 
 /*
- * odrp_sess_hang_up() - end all connections and everything on them
+ * odrp_sess_hang_up() - end all connections, and all requests on them
  *
- * One phase for all of them before the next begins: a completion on one may
- * resume a bio on another.  What is gone already is no matter.
+ * Each phase covers all connections before the next phase begins: a completion on one
+ * connection may release a bio that goes to another.  Parts that were not made, or are
+ * gone already, are skipped.  Sleeps.
  */
 void odrp_sess_hang_up(struct odrp_sess *s)
 {
@@ -168,7 +196,8 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_dev_end_wanting(s->dev);
 	odrp_sess_unplug(s);
 	odrp_sess_each_conn(s, conn_stop);
-	/* No bio waits for us any more. */
+	/* All bios have ended, so this may wait for memory. */
+	odrp_stock_stop(s);
 	admin_exit(s);
 	odrp_sess_each_conn(s, conn_destroy);
 	odrp_sess_each_conn(s, odrp_plug_exit);
@@ -180,6 +209,6 @@ void odrp_sess_hang_up(struct odrp_sess *s)
 	odrp_sess_each_conn(s, odrp_cm_exit);
 	odrp_end_wait(s);
 	wipe_auth(&s->auth);
-	WRITE_ONCE(s->ibdev, NULL);
+	odrp_card_put(s);
 	memalloc_noio_restore(noio);
 }

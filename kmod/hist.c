@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Latency histogram: value to bucket, bucket to value, percentiles.
- * done.c counts in those of its queue; sysfs.c shows percentiles of all queues
- * of a device, debug.c the buckets of each.
+ * done.c counts in the histograms of its queue; sysfs.c shows percentiles over all queues
+ * of a device, debug.c the buckets of each queue.
  */
 #include <linux/bitops.h>
 #include <linux/math64.h>
@@ -29,7 +29,7 @@ u64 odrp_hist_lower(unsigned int idx)
 	return idx ? odrp_hist_upper(idx - 1) + 1 : 0;
 }
 
-/* The largest one; all that are larger still are in the last. */
+/* The largest value that falls into a bucket; the last bucket has no limit. */
 u64 odrp_hist_upper(unsigned int idx)
 {
 	unsigned int shift;
@@ -42,7 +42,7 @@ u64 odrp_hist_upper(unsigned int idx)
 	return ((u64)(SUB + (idx & (SUB - 1)) + 1) << shift) - 1;
 }
 
-/* Any context; by several at once. */
+/* Count a value.  Any context; several CPUs may count at once. */
 void odrp_hist_count(struct odrp_hist_live *h, u64 ns)
 {
 	s64 max = atomic64_read(&h->max);
@@ -52,7 +52,7 @@ void odrp_hist_count(struct odrp_hist_live *h, u64 ns)
 		;
 }
 
-/* Not a snapshot: it may be counted in meanwhile. */
+/* Add a histogram to a sum.  Not a snapshot: others may count meanwhile. */
 void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist_live *h)
 {
 	u64 max = atomic64_read(&h->max);
@@ -65,7 +65,7 @@ void odrp_hist_add(struct odrp_hist *sum, const struct odrp_hist_live *h)
 }
 
 /*
- * odrp_hist_percentile() - a value that @percent of all values do not exceed
+ * odrp_hist_percentile() - a value that at least @percent % of all values do not exceed
  *
  * Return: upper bound of the bucket, but never more than the largest value;
  * 0 when the histogram is empty.

@@ -3,11 +3,11 @@
  * Latency histogram: buckets of a quarter octave, so that a percentile is
  * right to within 25 %.  Pure code, also compiled in user space.
  *
- * One that is counted in is shared by all CPUs.  A queue has one for loads and
- * one for stores, and its completions are mostly handled on one CPU, so the few
- * lines that are in use stay there; one for each CPU and queue would be 2.5 KB
- * times both.  Atomic, since a reader that polls and the softirq may count at
- * once, and what is shown is to be as many as were answered.
+ * A live histogram is shared by all CPUs.  A queue has one for loads and one for stores.
+ * Mostly one CPU handles the completions of a queue, so the few cache lines in use stay
+ * with that CPU.  Both take 2.5 KB: a pair per CPU and queue would multiply that.
+ * The counters are atomic, because a polling reader and the softirq may count at once,
+ * and the histogram has to count each answered request.
  */
 #ifndef _ODRP_HIST_H
 #define _ODRP_HIST_H
@@ -20,13 +20,13 @@
 #define ODRP_HIST_NR	((ODRP_HIST_MAX_LOG - ODRP_HIST_SUB_BITS + 1) << \
 			 ODRP_HIST_SUB_BITS)
 
-/* To be counted in. */
+/* A histogram that is counted in. */
 struct odrp_hist_live {
 	atomic64_t	n[ODRP_HIST_NR];
 	atomic64_t	max;
 };
 
-/* To be looked at: the sum of some. */
+/* A sum of histograms, for reading. */
 struct odrp_hist {
 	u64	n[ODRP_HIST_NR];
 	u64	max;

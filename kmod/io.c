@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Requests to the wire: taking a free request of a connection, filling its
- * head, numbering and posting.  A connection has exactly as many requests as
- * the memory node granted outstanding ones, so having one is having a credit.
+ * Requests to the wire: take a free request of a connection, fill its head, number and
+ * post it.  A connection has exactly as many requests as the memory node allows to be
+ * outstanding, so a free request is a credit.
  *
- * issue.c and flush.c come before, done.c after.
+ * On the data path issue.c and flush.c come before this file, and done.c after it.
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
@@ -12,8 +12,9 @@
 #include "trace.h"
 
 /*
- * What is not posted now may be later.  Under conn->lock: who makes the session
- * fail requests takes that lock afterwards, for what was left to wait before.
+ * May a request wait if it cannot be posted now?  Under conn->lock: the code that makes
+ * the session fail requests takes conn->lock after it has changed the state, and then ends
+ * the requests and bios that wait.
  */
 static bool conn_may_wait(const struct odrp_conn *conn)
 {
@@ -22,20 +23,11 @@ static bool conn_may_wait(const struct odrp_conn *conn)
 	       (conn->paused && odrp_sess_waits(conn->sess));
 }
 
-/*
- * odrp_req_get() - take a free request
- * @bio: parked on the connection when there is none; may be NULL
- *
- * Return: the request; NULL when there is none, or none may be had for now
- * (the bio now belongs to whoever changes that); -EIO when the connection is
- * down for good.
- */
-struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
+/* See odrp_req_get(). */
+static struct odrp_req *conn_get(struct odrp_conn *conn, struct bio *bio)
 {
-	struct odrp_req *req;
+	struct odrp_req *req = conn->live ? conn->free : NULL;
 
-	spin_lock_bh(&conn->lock);
-	req = conn->live ? conn->free : NULL;
 	if (!conn_may_wait(conn)) {
 		req = ERR_PTR(-EIO);
 	} else if (req) {
@@ -47,15 +39,34 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 		atomic_inc(&conn->sess->dev->parked);
 		odrp_stat_inc(conn->sess->dev, waits_credit);
 	}
+	return req;
+}
+
+/*
+ * odrp_req_get() - take a free request
+ * @bio: parked on the connection when no request can be taken; may be NULL
+ *
+ * Any context but hard interrupt.
+ *
+ * Return: the request.  NULL when no request is free or the connection is paused: @bio is
+ * parked and does not belong to the caller any more.  ERR_PTR(-EIO) when the connection is
+ * closed, or requests of the session fail: @bio still belongs to the caller.
+ */
+struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
+{
+	struct odrp_req *req;
+
+	spin_lock_bh(&conn->lock);
+	req = conn_get(conn, bio);
 	spin_unlock_bh(&conn->lock);
 	return req;
 }
 
 /*
- * odrp_conn_take_waiting() - take bios for which there are requests now
- * @bios: gets them
+ * odrp_conn_take_waiting() - take as many parked bios as there are free requests
+ * @bios: the bios are added to it, at most ODRP_POST_CHUNK
  *
- * Return: how many.
+ * Return: the number of bios taken.
  */
 unsigned int odrp_conn_take_waiting(struct odrp_conn *conn,
 				    struct bio_list *bios)
@@ -76,24 +87,48 @@ unsigned int odrp_conn_take_waiting(struct odrp_conn *conn,
 	return n;
 }
 
-/* A new generation: answers to the old one find nothing. */
-void odrp_req_put(struct odrp_req *req)
+/*
+ * odrp_req_end() - a request has ended: it is posted no more
+ *
+ * Its generation changes, so a late answer to the old generation matches no request.
+ */
+void odrp_req_end(struct odrp_req *req)
 {
-	struct odrp_conn *conn = req->conn;
-
 	req->bio = NULL;
 	atomic_set(&req->st, (odrp_req_gen(req) + 1) << ODRP_REQ_GEN_SHIFT);
+}
 
+/*
+ * odrp_reqs_put() - give requests back that have ended
+ * @e: empty on return, but for the time
+ *
+ * The connection may be torn down when all its requests have been given back.
+ */
+void odrp_reqs_put(struct odrp_conn *conn, struct odrp_ended *e)
+{
+	if (!e->first)
+		return;
 	spin_lock_bh(&conn->lock);
-	req->next = conn->free;
-	conn->free = req;
-	conn->nr_free++;
+	e->last->next = conn->free;
+	conn->free = e->first;
+	conn->nr_free += e->nr;
 	if (!conn->live)
 		wake_up(&conn->idle);
 	spin_unlock_bh(&conn->lock);
+	e->first = e->last = NULL;
+	e->nr = 0;
 }
 
-/* Neither posted nor answered; the generation stays. */
+/* odrp_req_put() - end a request, and give it back */
+void odrp_req_put(struct odrp_req *req)
+{
+	struct odrp_ended e = { .first = req, .last = req, .nr = 1 };
+
+	odrp_req_end(req);
+	odrp_reqs_put(req->conn, &e);
+}
+
+/* The request counts as neither posted nor answered; its generation stays. */
 static void req_reset(struct odrp_req *req)
 {
 	atomic_andnot((1u << ODRP_REQ_GEN_SHIFT) - 1, &req->st);
@@ -105,8 +140,8 @@ static u32 req_id(const struct odrp_req *req)
 }
 
 /*
- * A READ or WRITE goes to the page of its slot's entry, by the rkeys of this connection:
- * when the session is resumed they may be others.
+ * Set page address and rkey of a READ or WRITE, from the table entry of its slot.  Done
+ * at each posting: when the session has been resumed, the rkeys may have changed.
  */
 static void req_set_target(struct odrp_req *req)
 {
@@ -116,7 +151,7 @@ static void req_set_target(struct odrp_req *req)
 	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
 }
 
-/* The fixed head; the words come when the request gets its number. */
+/* Fill the fixed head. */
 static void req_fill_head(struct odrp_req *req, u32 entry)
 {
 	struct odrp_wire_req *w = req->hdr;
@@ -128,7 +163,7 @@ static void req_fill_head(struct odrp_req *req, u32 entry)
 	w->rkey = cpu_to_be32(req->rkey);
 }
 
-/* The slot is the caller's. */
+/* Fill a request for a slot that the caller owns. */
 void odrp_req_fill(struct odrp_req *req, u64 slot)
 {
 	u32 entry = req->conn->sess->dev->slots.entry[slot];
@@ -145,16 +180,82 @@ void odrp_batch_init(struct odrp_batch *b, struct odrp_queue *q)
 	unsigned int i;
 
 	b->q = q;
+	b->behind = 0;
 	b->load.req = NULL;
 	b->refused = NULL;
 	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
 		b->ch[i].head = NULL;
 		b->ch[i].tail = &b->ch[i].head;
 		b->ch[i].nr = 0;
+		b->ch[i].stock = NULL;
 	}
 }
 
-/* Does a request that is not quiet ask for the completion of its SEND? */
+/* Take requests for bios that come behind, at most @max, unless others wait for them. */
+static struct odrp_req *conn_take_stock(struct odrp_conn *conn, unsigned int max)
+{
+	struct odrp_req *stock = conn->free, **tail = &conn->free;
+	unsigned int n = 0;
+
+	lockdep_assert_held(&conn->lock);
+	if (!bio_list_empty(&conn->waiting))
+		return NULL;
+	for (; n < max && *tail; n++)
+		tail = &(*tail)->next;
+	if (!n)
+		return NULL;
+	conn->free = *tail;
+	conn->nr_free -= n;
+	*tail = NULL;
+	return stock;
+}
+
+/*
+ * odrp_batch_take() - odrp_req_get(), with requests for the bios behind this one
+ *
+ * Requests that are left over go back by odrp_batch_return().
+ */
+struct odrp_req *odrp_batch_take(struct odrp_batch *b, struct odrp_conn *conn,
+				 struct bio *bio)
+{
+	struct odrp_req *req;
+
+	spin_lock_bh(&conn->lock);
+	req = conn_get(conn, bio);
+	if (b->behind && !IS_ERR_OR_NULL(req))
+		b->ch[conn->chain].stock = conn_take_stock(conn, b->behind);
+	spin_unlock_bh(&conn->lock);
+	return req;
+}
+
+/*
+ * odrp_batch_return() - give back the requests that no bio has needed
+ *
+ * A bio that has parked for want of one is not looked for.  It parked while no request was
+ * free, so at least one was in use, if only the one that was taken with the stock: when that
+ * one ends, or the session does, the bio is issued.
+ */
+void odrp_batch_return(struct odrp_batch *b)
+{
+	unsigned int i;
+
+	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++) {
+		struct odrp_req *req = b->ch[i].stock;
+		struct odrp_ended e = { .first = req };
+
+		b->ch[i].stock = NULL;
+		for (; req; req = req->next) {
+			e.last = req;
+			e.nr++;
+		}
+		odrp_reqs_put(b->q->conn[i], &e);
+	}
+}
+
+/*
+ * Must a request that is not quiet ask for the completion of its SEND?  See
+ * odrp_conn_lazy().
+ */
 static bool conn_wants_signal(struct odrp_conn *conn)
 {
 	if (odrp_conn_lazy(conn) && ++conn->unsignaled < ODRP_SIGNAL_EVERY)
@@ -163,19 +264,17 @@ static bool conn_wants_signal(struct odrp_conn *conn)
 	return true;
 }
 
-static void req_make_words(struct odrp_conn *conn, struct odrp_req *req, u32 r,
-			   bool quiet, bool next)
+/* Write what the chain is told about the request behind this one. */
+static void req_set_next(struct odrp_conn *conn, struct odrp_req *req, bool quiet)
 {
-	if (!req->hdr)
-		return;
-	odrp_words_make(&conn->words, r, quiet, next,
-			req->hdr + sizeof(struct odrp_wire_req));
-	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma,
-				      conn->req_len + conn->tail_len,
+	u8 *next = req->hdr + sizeof(struct odrp_wire_req);
+
+	*next = quiet ? ODRP_WIRE_NEXT_QUIET : ODRP_WIRE_NEXT_ANSWERED;
+	ib_dma_sync_single_for_device(conn->sess->ibdev, req->hdr_dma, ODRP_HDR_LEN,
 				      DMA_TO_DEVICE);
 }
 
-/* How the life of a request begins. */
+/* The state bits of a request that is being posted; see ODRP_REQ_* in req.h. */
 static unsigned int req_first_bits(const struct odrp_conn *conn, bool quiet,
 				   bool signal)
 {
@@ -186,21 +285,25 @@ static unsigned int req_first_bits(const struct odrp_conn *conn, bool quiet,
 	return ODRP_REQ_POSTED | (signal ? 0 : ODRP_REQ_SENT);
 }
 
-/* Number a request and make its words; conn->lock is what orders numbers. */
+/*
+ * Number a request, and set what depends on the number.  conn->lock keeps the numbers in
+ * the order of posting.
+ */
 static void req_number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 		       bool next, u64 now, unsigned long deadline)
 {
-	u32 r = conn->next_r++;
 	bool signal = false;
 
 	lockdep_assert_held(&conn->lock);
+	conn->next_r++;
 	if (quiet)
 		conn->unsignaled++;
 	else
 		signal = conn_wants_signal(conn);
-	req_make_words(conn, req, r, quiet, next);
 	if (conn->keyed)
 		req_set_target(req);
+	else
+		req_set_next(conn, req, next);
 	req->sends++;
 	if (req->sends == 1)
 		req->start_ns = now;
@@ -213,8 +316,8 @@ static void req_number(struct odrp_conn *conn, struct odrp_req *req, bool quiet,
 }
 
 /*
- * May a request of the list be quiet, with n quiet ones just before it?  The
- * last is answered: nobody knows when another comes.
+ * May a request of the list be quiet, with n quiet ones just before it?  The last request
+ * of a list must be answered: nobody knows when the next list comes.
  */
 static bool req_is_quiet(const struct odrp_req *req, unsigned int n,
 			 unsigned int every)
@@ -223,15 +326,15 @@ static bool req_is_quiet(const struct odrp_req *req, unsigned int n,
 }
 
 /*
- * Number a list, and make groups of it: see odrp_conn_quiet().  Where a request
- * speaks for the one behind it, the first is answered, as the last of the list
- * before has said.
+ * Number a list of requests, and form groups: see odrp_conn_quiet().  A request tells the
+ * chain whether the next request is quiet.  The last request of the list before has told
+ * that the next one is answered, so the first one is not quiet.
  */
 static void req_number_all(struct odrp_conn *conn, struct odrp_req *list,
 			   unsigned long deadline)
 {
 	unsigned int every = odrp_conn_quiet(conn), n = 0;
-	bool quiet = !conn->words.ahead && req_is_quiet(list, 0, every), next;
+	bool quiet = conn->keyed && req_is_quiet(list, 0, every), next;
 	struct odrp_req *group = NULL, **tail = &group, *req;
 	u64 now = ktime_get_ns();
 
@@ -251,7 +354,10 @@ static void req_number_all(struct odrp_conn *conn, struct odrp_req *list,
 	}
 }
 
-/* What was not posted is not in flight: it is as it was before req_number(). */
+/*
+ * Reset @bad and the requests behind it to what they were before req_number(): they were
+ * not posted.  Return: the first of them.
+ */
 static struct odrp_req *req_unpost(struct odrp_conn *conn,
 				   const struct ib_send_wr *bad)
 {
@@ -267,8 +373,8 @@ static struct odrp_req *req_unpost(struct odrp_conn *conn,
 }
 
 /*
- * The session is being lost, or has been: keep a list until it is resumed,
- * or given up.
+ * The session is lost, or about to be: keep a list of requests until the session is
+ * resumed or given up.
  */
 static void conn_keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 {
@@ -281,10 +387,10 @@ static void conn_keep_unsent(struct odrp_conn *conn, struct odrp_req *list)
 }
 
 /*
- * The connection is live.  What could not be posted is kept, and what comes after
- * it waits as well: the memory node counts requests, and these have got numbers
- * that it will never see.  The caller tells the session, which goes on with a new
- * connection.
+ * Number and post a list on a live connection.  When posting fails, the requests that were
+ * not posted are kept, and the connection is paused, so later requests wait as well: the
+ * memory node counts requests, and the kept ones have taken numbers that will never
+ * arrive.  The caller reports the error, and the session continues on a new connection.
  */
 static int req_number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 {
@@ -302,7 +408,11 @@ static int req_number_and_post(struct odrp_conn *conn, struct odrp_req *list)
 	return err;
 }
 
-/* odrp_conn_take_unsent() - what could not be posted, and will not be: a list */
+/*
+ * odrp_conn_take_unsent() - take the requests that could not be posted
+ *
+ * Return: a list, oldest first, or NULL; the caller ends the requests.
+ */
 struct odrp_req *odrp_conn_take_unsent(struct odrp_conn *conn)
 {
 	struct odrp_req *list;
@@ -324,9 +434,9 @@ static void batch_refuse(struct odrp_batch *b, struct odrp_req *list)
 }
 
 /*
- * Number and post a list of requests with one call.  Those that cannot be
- * posted wait for the session to be resumed, or are refused when it will not
- * be: then whoever has the batch ends them.
+ * Number and post a list of requests with one doorbell.  Requests that cannot be posted
+ * are kept until the session is resumed.  If requests of the session may not wait, they go
+ * to b->refused, and the caller ends them.
  */
 static void batch_post(struct odrp_conn *conn, struct odrp_req *list,
 		       struct odrp_batch *b)
@@ -354,13 +464,15 @@ static void batch_post(struct odrp_conn *conn, struct odrp_req *list,
 }
 
 /*
- * odrp_conn_resume() - requests may be posted again, on a new connection
+ * odrp_conn_resume() - post requests again, on a new connection
  *
- * First those that were under way on the last one and have no answer: they
- * keep their slots, their pages and their ids.  Then those that have been
- * waiting.  For bios that wait for a request, odrp_conn_kick().
+ * Posts first the requests that were under way on the old connection and have no answer:
+ * they keep their slots, pages and ids.  Then the requests that could not be posted.  For
+ * the bios that wait for a request the caller calls odrp_conn_kick().
  *
- * Return: 0, or an error of the new connection, on which all wait again.
+ * Return: 0.  -ECONNRESET: requests of the session fail meanwhile, and nothing was posted;
+ * the code that made them fail ends them.  Else the error of posting on the new
+ * connection: the requests that were not posted wait again.
  */
 int odrp_conn_resume(struct odrp_conn *conn)
 {
@@ -370,6 +482,10 @@ int odrp_conn_resume(struct odrp_conn *conn)
 
 	odrp_fault_lost(conn);
 	spin_lock_bh(&conn->lock);
+	if (!odrp_sess_waits(conn->sess)) {
+		spin_unlock_bh(&conn->lock);
+		return -ECONNRESET;
+	}
 	for (i = 0; i < conn->nr_reqs; i++) {
 		struct odrp_req *req = &conn->reqs[i];
 
@@ -382,7 +498,6 @@ int odrp_conn_resume(struct odrp_conn *conn)
 	}
 	*tail = conn->unsent;
 	conn->unsent = NULL;
-	odrp_conn_fit(conn);
 	conn->next_r = 0;
 	conn->unsignaled = 0;
 	conn->paused = false;
@@ -393,7 +508,7 @@ int odrp_conn_resume(struct odrp_conn *conn)
 	return err;
 }
 
-/* Before it is posted: after that it may end, and be another's. */
+/* Called before posting: a posted request may end at once, and then be taken again. */
 static struct odrp_mark req_last(struct odrp_req **tail)
 {
 	struct odrp_req *req = container_of(tail, struct odrp_req, next);
@@ -402,9 +517,9 @@ static struct odrp_mark req_last(struct odrp_req **tail)
 }
 
 /*
- * odrp_batch_post() - post all requests of a batch, each chain's with one doorbell
+ * odrp_batch_post() - post all requests of a batch, with one doorbell for each chain
  *
- * The caller ends those in @b->refused.
+ * The caller ends the requests in @b->refused.
  */
 void odrp_batch_post(struct odrp_batch *b)
 {
@@ -422,15 +537,4 @@ void odrp_batch_post(struct odrp_batch *b)
 		b->ch[i].nr = 0;
 		batch_post(b->q->conn[i], list, b);
 	}
-}
-
-void odrp_batch_add(struct odrp_batch *b, struct odrp_req *req)
-{
-	unsigned int c = req->conn->chain;
-
-	req->next = NULL;
-	*b->ch[c].tail = req;
-	b->ch[c].tail = &req->next;
-	if (++b->ch[c].nr >= ODRP_POST_CHUNK)
-		odrp_batch_post(b);
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Bios to requests: each 4 KB block of a bio takes its slot, a request of the
- * chain that the slot's state asks for, and goes into a batch.  What cannot
- * go on now is parked without memory: the bio itself is put on a list (of the
- * connection that has no request free, or of the slot that is busy) and comes
- * back here from a completion.
+ * Bios to requests: each 4 KB block of a bio takes its slot, then a request of the chain
+ * that the state of the slot asks for, and goes into a batch.  A bio that cannot go on now
+ * is parked without memory: the bio is put on a list (of the connection that has no free
+ * request, of the slot that is busy, or of the device when there is no page) and comes
+ * back here after a completion.
  *
- * bio->bi_iter says how far a bio has been issued.  A bio of several blocks
- * holds one reference for each block on the wire, and one for its issuer.
+ * bio->bi_iter tells how far a bio has been issued.  A bio of several blocks holds one
+ * reference for each block on the wire, and one for its issuer.
  *
- * Bios that a completion has set free are on a list of the queue (odrp_release()),
- * which is emptied here and nowhere else.
+ * Bios that may go on after a completion are on a list of the queue (odrp_release()).
+ * Only this file takes bios from that list.
  *
- * blk.c and poll.c come before, io.c after.
+ * On the data path blk.c and poll.c come before this file, and io.c after it.
  */
 #include "compat.h"
 #include "odrp.h"
 #include "trace.h"
 
 enum went {
-	WENT_ENDED,		/* finished here and now */
-	WENT_OUT,		/* in the batch */
-	WENT_PARKED,		/* the whole bio waits; not ours any more */
-	WENT_FAILED,		/* bio->bi_status is set */
+	WENT_ENDED,		/* the block has been served here */
+	WENT_OUT,		/* the block is in the batch, or at the backing device */
+	WENT_PARKED,		/* the bio waits, and may be issued elsewhere by now */
+	WENT_FAILED,		/* the block fails; bio->bi_status is set */
 };
 
 static u64 bio_slot(const struct bio *bio)
@@ -30,7 +30,7 @@ static u64 bio_slot(const struct bio *bio)
 	return bio->bi_iter.bi_sector / ODRP_BLOCK_SECTORS;
 }
 
-/* The slot has been taken, and nothing was done with it. */
+/* Give up a slot that was taken, and nothing was sent for. */
 static void queue_abort_slot(struct odrp_queue *q, u64 slot)
 {
 	odrp_slot_more(q, slot, odrp_slot_end(&q->dev->slots, slot,
@@ -52,9 +52,9 @@ static struct ib_device *req_ibdev(const struct odrp_req *req)
 }
 
 /*
- * The page of a store: the bio's own, or a copy of it when the block lies in
- * two pages or cannot be mapped, or must not change because it has a checksum, or is
- * encrypted.
+ * Attach the page of a store: the page of the bio, or a copy of the block.  A copy is made
+ * when the block is not within one page, when its page cannot be mapped, and with checksums
+ * or encryption, for which the bytes must not change.
  */
 static void req_attach_store(struct odrp_dev *dev, struct odrp_req *req)
 {
@@ -104,7 +104,7 @@ static enum odrp_wire_chain slot_act_chain(enum odrp_slot_act act)
 	}
 }
 
-/* Undo slot_begin(): the block is not going out, at least not now. */
+/* Undo slot_begin(): the block is not sent now. */
 static void queue_give_back(struct odrp_queue *q, u64 slot,
 			    enum odrp_slot_act act)
 {
@@ -113,7 +113,22 @@ static void queue_give_back(struct odrp_queue *q, u64 slot,
 	queue_abort_slot(q, slot);
 }
 
-/* The slot is ours: get a request, or wait for one. */
+/*
+ * The batch uses up the requests that it has taken ahead, and then takes more of the
+ * connection.  Returns and parks like odrp_req_get().
+ */
+static struct odrp_req *batch_req(struct odrp_batch *b, struct odrp_conn *conn,
+				  struct bio *bio)
+{
+	struct odrp_req *req = b->ch[conn->chain].stock;
+
+	if (!req)
+		return odrp_batch_take(b, conn, bio);
+	b->ch[conn->chain].stock = req->next;
+	return req;
+}
+
+/* The caller owns the slot: take a request, or park the bio. */
 static enum went bio_send_block(struct odrp_dev *dev, struct odrp_batch *b,
 				struct bio *bio, enum odrp_slot_act act)
 {
@@ -121,9 +136,9 @@ static enum went bio_send_block(struct odrp_dev *dev, struct odrp_batch *b,
 	u64 slot = bio_slot(bio);
 	struct odrp_req *req;
 
-	req = odrp_req_get(conn, bio);
+	req = batch_req(b, conn, bio);
 	if (IS_ERR_OR_NULL(req)) {
-		/* When parked, the bio may be gone by now. */
+		/* A parked bio may have ended by now: do not touch it. */
 		queue_give_back(b->q, slot, act);
 		if (!req)
 			return WENT_PARKED;
@@ -149,8 +164,9 @@ static enum went bio_send_block(struct odrp_dev *dev, struct odrp_batch *b,
 	return WENT_OUT;
 }
 
-static enum odrp_slot_act slot_begin(struct odrp_queue *q, struct bio *bio,
-				     u64 slot, bool local)
+/* @local is constant: each of the two callers has the part that it needs, in line. */
+static __always_inline enum odrp_slot_act
+slot_begin(struct odrp_queue *q, struct bio *bio, u64 slot, bool local)
 {
 	struct odrp_dev *dev = q->dev;
 	bool store = bio_op(bio) != REQ_OP_READ;
@@ -167,30 +183,32 @@ static enum odrp_slot_act slot_begin(struct odrp_queue *q, struct bio *bio,
 	return act;
 }
 
-/* Return: ODRP_SLOT_DO_WAIT when the bio has been parked. */
-static enum odrp_slot_act slot_begin_or_park(struct odrp_queue *q,
-					     struct bio *bio, bool local)
+/* Return: as slot_begin(); ODRP_SLOT_DO_WAIT when the bio has been parked. */
+static __always_inline enum odrp_slot_act
+slot_begin_or_park(struct odrp_queue *q, struct bio *bio, bool local)
 {
 	u64 slot = bio_slot(bio);
 	enum odrp_slot_act act;
 
 	do {
 		act = slot_begin(q, bio, slot, local);
-	} while (act == ODRP_SLOT_DO_WAIT &&
+	} while (unlikely(act == ODRP_SLOT_DO_WAIT) &&
 		 !odrp_wait_park(q->dev, bio, slot));
 	return act;
 }
 
 /*
- * A slot without a page is to be stored to, and is ours: one that was freed may
- * have left its page; or take another of the lease, or, when that is used up,
- * whatever page there is that nobody needs.
+ * Find a page for a store to a slot without a page; the caller owns the slot.  First
+ * choice is the page of a freed slot that is quickly found, then a new page of the lease,
+ * then the page of any freed slot.
+ * @hope: a page was pending just now
  *
- * Return: what to do now; ODRP_SLOT_DO_FAIL when there is no page.
+ * Return: which store to send; ODRP_SLOT_DO_FAIL when there is no page.
  */
-static enum odrp_slot_act queue_find_page(struct odrp_queue *q, u64 slot)
+static enum odrp_slot_act queue_find_page(struct odrp_queue *q, u64 slot,
+					  bool hope)
 {
-	if (odrp_free_reuse(q, slot, false))
+	if (hope && odrp_free_reuse(q, slot, false))
 		return ODRP_SLOT_DO_CANCELLED;
 	if (odrp_lease_take(&q->dev->lease))
 		return ODRP_SLOT_DO_UNMAPPED;
@@ -207,7 +225,6 @@ static enum went bio_issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
 	u64 slot;
 
 again:
-	hope = atomic64_read(&dev->free.pending) > 0;
 	act = slot_begin_or_park(b->q, bio, false);
 	if (act == ODRP_SLOT_DO_WAIT)
 		return WENT_PARKED;
@@ -220,14 +237,15 @@ again:
 		bio->bi_status = BLK_STS_IOERR;
 		return WENT_FAILED;
 	case ODRP_SLOT_DO_UNMAPPED:
-		act = queue_find_page(b->q, slot);
+		hope = atomic64_read(&dev->free.pending) > 0;
+		act = queue_find_page(b->q, slot, hope);
 		if (act != ODRP_SLOT_DO_FAIL)
 			break;
 		queue_abort_slot(b->q, slot);
 		if (odrp_free_wait(dev, bio))
 			return WENT_PARKED;
 		if (hope && odrp_dev_serves(dev))
-			goto again;	/* one may have come back just now */
+			goto again;	/* a pending page may have been given back just now */
 		bio->bi_status = BLK_STS_NOSPC;
 		return WENT_FAILED;
 	default:
@@ -251,8 +269,8 @@ static enum went bio_issue_local(struct odrp_queue *q, struct bio *bio)
 }
 
 /*
- * BLK_STS_IOERR comes of a session that is dead, here as well: for want of
- * requests, or of a slot that is UNKNOWN.
+ * With a backing device BLK_STS_IOERR means that the session has died: no request can be
+ * taken, or the slot is UNKNOWN.  The backing device serves the block then.
  */
 static enum went bio_issue_block(struct odrp_dev *dev, struct odrp_batch *b,
 				 struct bio *bio)
@@ -270,7 +288,7 @@ static enum went bio_issue_block(struct odrp_dev *dev, struct odrp_batch *b,
 	return bio_issue_local(b->q, bio);
 }
 
-/* What has not been issued of a bio fails: all its blocks. */
+/* Count errors for all blocks of a bio that have not been issued. */
 static void dev_count_error(struct odrp_dev *dev, struct bio *bio)
 {
 	unsigned int nr = bio->bi_iter.bi_size / ODRP_BLOCK;
@@ -283,7 +301,7 @@ static void dev_count_error(struct odrp_dev *dev, struct bio *bio)
 		odrp_stat_add(dev, lease_denied, nr);
 }
 
-/* Fail what has not been issued of a bio. */
+/* Fail the blocks of a bio that have not been issued. */
 static void bio_fail(struct odrp_dev *dev, struct bio *bio)
 {
 	bio->bi_status = BLK_STS_IOERR;
@@ -293,8 +311,8 @@ static void bio_fail(struct odrp_dev *dev, struct bio *bio)
 }
 
 /*
- * Issue the rest of a bio.  A bio of one block that has gone out belongs to
- * its request and is not touched again.
+ * Issue the rest of a bio.  A bio of one block that is in the batch belongs to its request
+ * and is not touched again.
  */
 static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 		      struct bio *bio)
@@ -331,7 +349,7 @@ static void issue_bio(struct odrp_dev *dev, struct odrp_batch *b,
 	bio_endio(bio);
 }
 
-/* Those that have been released, when there are no others. */
+/* The next bio of the list; when the list is empty, a bio that has been released. */
 static struct bio *bio_next(struct odrp_queue *q, struct bio_list *bios)
 {
 	if (bio_list_empty(bios) && odrp_has_released(q))
@@ -340,12 +358,27 @@ static struct bio *bio_next(struct odrp_queue *q, struct bio_list *bios)
 }
 
 /*
- * odrp_issue() - issue bios on a queue, and all that have been released on it
- * @bios: empty when it returns
+ * Lists the bios for which there are requests.  Requests have gone back without a
+ * completion, so nobody else looks.
+ */
+static void queue_release_waiting(struct odrp_queue *q)
+{
+	struct bio_list bios;
+	unsigned int i;
+
+	bio_list_init(&bios);
+	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
+		odrp_conn_take_waiting(q->conn[i], &bios);
+	odrp_release(q, &bios);
+}
+
+/*
+ * odrp_issue() - issue bios on a queue, and all bios that have been released on it
+ * @bios: empty on return
  *
  * Any context but hard interrupt.  Does not sleep.
  *
- * Return: the last load that has been posted, if any.
+ * Return: the last load that was posted; .req is NULL when there was none.
  */
 struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *bios)
 {
@@ -355,19 +388,26 @@ struct odrp_mark odrp_issue(struct odrp_queue *q, struct bio_list *bios)
 
 	odrp_batch_init(&b, q);
 	do {
-		while ((bio = bio_next(q, bios)))
+		b.behind = bio_list_size(bios);
+		while ((bio = bio_next(q, bios))) {
+			if (b.behind)
+				b.behind--;
 			issue_bio(dev, &b, bio);
+		}
 		odrp_batch_post(&b);
-		if (b.refused)
+		odrp_batch_return(&b);
+		if (b.refused) {
 			odrp_batch_abort(&b);
+			queue_release_waiting(q);
+		}
 	} while (odrp_has_released(q));
 	return b.load;
 }
 
 /*
- * odrp_issue_released() - issue what has been released on a queue
+ * odrp_issue_released() - issue the bios that have been released on a queue
  *
- * Whoever has released bios calls this afterwards; as odrp_issue().
+ * The caller of odrp_release() calls this later, without locks.  Contexts as odrp_issue().
  */
 void odrp_issue_released(struct odrp_queue *q)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The rkeys of a session whose memory node translates in its NIC
- * (ODRP_WIRE_F_KEYED): read over the admin connection before there is any other,
- * and again whenever the session is resumed: a memory node that has been restarted
- * has made others, which lead to the same pages.
+ * The rkeys of a session whose memory node translates in its NIC (ODRP_WIRE_F_KEYED).  They
+ * are read over the admin connection, before any I/O connection is made, and again
+ * whenever the session is resumed: a memory node that has restarted has made new rkeys for
+ * the same pages.
  *
- * What they open is the memory node's to say, and to take away: an access to a
- * page that is not there is refused, and breaks its connection.
+ * The memory node decides which pages the rkeys open, and may withdraw a page: its NIC
+ * refuses an access to a slot that is not mapped, which breaks the connection.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -19,7 +19,7 @@ static u32 nr_keys(const struct odrp_sess *s)
 	return odrp_keys_of(s->dev->slots.nr);
 }
 
-/* Nobody uses them now. */
+/* No request uses rkeys while this runs: no I/O connection is live. */
 static void keys_take(struct odrp_sess *s, u32 first, u32 nr)
 {
 	u32 i;
@@ -28,7 +28,7 @@ static void keys_take(struct odrp_sess *s, u32 first, u32 nr)
 		s->keys.rkeys[first + i] = be32_to_cpu(s->keys.buf[i]);
 }
 
-/* Read all of them.  Nothing is posted by the old ones any more. */
+/* Read all rkeys.  No connection posts READs or WRITEs while this runs.  Sleeps. */
 static int keys_read(struct odrp_sess *s)
 {
 	struct odrp_keys *k = &s->keys;
@@ -71,10 +71,12 @@ static int keys_make(struct odrp_sess *s)
 }
 
 /*
- * odrp_keys_init() - the admin connection of a new session is up: read its rkeys
+ * odrp_keys_init() - read the rkeys of a new session, over its admin connection
  *
- * Return: 0, also when it has none; else what odrp_keys_exit() and
- * odrp_keys_free() undo.
+ * Sleeps.
+ *
+ * Return: 0, also for a session without rkeys; else -errno.  odrp_keys_exit() and
+ * odrp_keys_free() release the memory, also after an error.
  */
 int odrp_keys_init(struct odrp_sess *s)
 {
@@ -93,16 +95,19 @@ int odrp_keys_init(struct odrp_sess *s)
 }
 
 /*
- * odrp_keys_renew() - the admin connection is up again: read the rkeys again
+ * odrp_keys_renew() - read the rkeys of a session again, over its new admin connection
  *
- * No connection is live: what is posted from now on goes by these (io.c).
+ * No I/O connection is live meanwhile.  Requests that are posted later use the new rkeys,
+ * also those that were posted before (io.c).  Sleeps.
+ *
+ * Return: 0 or -errno.
  */
 int odrp_keys_renew(struct odrp_sess *s)
 {
 	return s->keys.buf ? keys_read(s) : 0;
 }
 
-/* Nothing is in flight on the admin connection any more. */
+/* Release the read buffer.  The admin connection has no request in flight. */
 void odrp_keys_exit(struct odrp_sess *s)
 {
 	struct odrp_keys *k = &s->keys;
@@ -114,7 +119,7 @@ void odrp_keys_exit(struct odrp_sess *s)
 	k->buf = NULL;
 }
 
-/* No request is made any more. */
+/* Free the rkeys.  No request is posted any more. */
 void odrp_keys_free(struct odrp_sess *s)
 {
 	kvfree(s->keys.rkeys);

@@ -2,12 +2,16 @@
 /*
  * The lease: how many pages of the memory node this device may have mapped.
  *
- * A page is used from the moment an unmapped store takes it until the answer
- * to its invalidate.  The beat publishes used and held; between setting a
- * smaller limit and reading used there is a full barrier, as there is between
- * counting a page and reading the limit: so either the taker sees the smaller
- * limit, or the beat sees the page.  Hence held never grows behind the memory
- * node's back.  Pure logic, also compiled in user space.
+ * A page counts as used from the moment an unmapped store takes it until the answer to its
+ * invalidate.  The heartbeat tells the memory node two numbers, used and held.  held is
+ * the greater of used and limit.
+ *
+ * A full barrier lies between setting a smaller limit and reading used (the heartbeat),
+ * and between counting a page and reading the limit (a store).  So either the store sees
+ * the smaller limit, or the heartbeat sees the page.  Hence the device does not use more
+ * pages than the held that it has told, until the memory node grants more.
+ *
+ * Pure logic, also compiled in user space.
  */
 #ifndef _ODRP_LEASE_H
 #define _ODRP_LEASE_H
@@ -16,8 +20,8 @@
 #include <linux/types.h>
 
 struct odrp_lease {
-	atomic64_t	used;
-	atomic64_t	limit;	/* last grant */
+	atomic64_t	used;	/* pages */
+	atomic64_t	limit;	/* pages that the last grant allows */
 };
 
 static inline u64 odrp_lease_used(const struct odrp_lease *l)
@@ -25,7 +29,7 @@ static inline u64 odrp_lease_used(const struct odrp_lease *l)
 	return atomic64_read(&l->used);
 }
 
-/* Take one page; false when that would exceed the lease. */
+/* Take one page.  Return: false when that would exceed the lease. */
 static inline bool odrp_lease_take(struct odrp_lease *l)
 {
 	/* Fully ordered: pairs with odrp_lease_set(). */
@@ -42,7 +46,10 @@ static inline void odrp_lease_put(struct odrp_lease *l)
 	atomic64_dec(&l->used);
 }
 
-/* Set the limit; returns the lease that is held from now on. */
+/*
+ * Set the limit.  Return: held, the number of pages that the device may use from now on;
+ * *ret_used is the number that it uses.
+ */
 static inline u64 odrp_lease_set(struct odrp_lease *l, u64 limit,
 				 u64 *ret_used)
 {
@@ -55,7 +62,10 @@ static inline u64 odrp_lease_set(struct odrp_lease *l, u64 limit,
 	return (u64)used > limit ? (u64)used : limit;
 }
 
-/* What the device would like to hold: some room beyond what it uses. */
+/*
+ * How many pages the device asks for: those in use and a quarter more, but at least 4096
+ * more.  At most one page for each slot, and never fewer than those in use.
+ */
 static inline u64 odrp_lease_want(u64 used, u64 nr_slots)
 {
 	u64 room = used / 4 > 4096 ? used / 4 : 4096;

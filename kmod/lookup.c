@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Slots that are UNKNOWN: of stores and frees that failed while the session was FAILING.
- * Before it is live again their entries are read, many at a time.  After that no slot is
- * UNKNOWN, and the lease counts what has a page.
+ * Looking up slots that are UNKNOWN.
+ *
+ * A slot is UNKNOWN after a store or an invalidate that failed while the session was
+ * FAILING: the memory node may have executed it or not.  Before the session is live again,
+ * the table entries of these slots are read, many at a time.  After that no slot is
+ * UNKNOWN, and the lease counts exactly the slots that have a page.
  */
 #include <linux/sched.h>
 #include "odrp.h"
@@ -53,15 +56,15 @@ static int look_batch(struct odrp_dev *dev, struct looking *l)
 }
 
 /*
- * odrp_lookup() - have no slot that is UNKNOWN
+ * odrp_lookup() - look up all slots that are UNKNOWN
  *
- * The session has connections, on which no chain of before runs, and nothing is posted.
- * Takes time in proportion to the device if a request has failed.
+ * The session has connections, no chain of the old connections runs any more, and no
+ * request is posted.  Sleeps.  Looks at each slot of the device, if a request has failed.
  *
- * With a backing device requests fail when the session is dead, and then the slots say
- * what that device has (backing.c): none is EMPTY because the memory node says so.
+ * Does nothing for a device with a backing device.  There, requests fail only when the
+ * session is dead, and then the slots tell what the backing device has (backing.c).
  *
- * Return: 0, or -errno; what could not be read is UNKNOWN still.
+ * Return: 0, or -errno: slots whose entries could not be read are still UNKNOWN.
  */
 int odrp_lookup(struct odrp_dev *dev)
 {
@@ -71,6 +74,9 @@ int odrp_lookup(struct odrp_dev *dev)
 
 	if (dev->backing || !READ_ONCE(dev->some_unknown))
 		return 0;
+	/* Requests that fail meanwhile set some_unknown again. */
+	WRITE_ONCE(dev->some_unknown, false);
+	smp_mb();	/* pairs with done.c:end_slot() */
 	for (slot = 0; !err && slot < dev->slots.nr; slot++) {
 		if (!(slot % 65536))
 			cond_resched();
@@ -82,7 +88,7 @@ int odrp_lookup(struct odrp_dev *dev)
 	}
 	if (!err)
 		err = look_batch(dev, &l);
-	if (!err)
-		WRITE_ONCE(dev->some_unknown, false);
+	if (err)
+		WRITE_ONCE(dev->some_unknown, true);
 	return err;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrp.ko: a block device for swap whose pages live on a memory node and are
- * moved by work request chains in its NIC.  Init and exit; devices are made and
- * removed by ctl.c.
+ * odrp.ko: a block device for swap.  A memory node stores the pages, and chains of work
+ * requests in its NIC move them.  This file has init and exit of the module; ctl.c adds
+ * and removes devices.
  */
 #include <linux/init.h>
 #include <linux/module.h>
@@ -23,11 +23,16 @@ static int __init odrp_init(void)
 	if (err)
 		goto exit_end;
 	odrp_debug_init();
-	err = odrp_ctl_init();
+	err = odrp_card_init();
 	if (err)
 		goto exit_debug;
+	err = odrp_ctl_init();
+	if (err)
+		goto exit_card;
 	return 0;
 
+exit_card:
+	odrp_card_exit();
 exit_debug:
 	odrp_debug_exit();
 	odrp_pm_exit();
@@ -40,8 +45,9 @@ exit_wq:
 
 static void __exit odrp_exit(void)
 {
-	odrp_pm_exit();	/* it looks at devices */
+	odrp_pm_exit();	/* first: its notifier uses devices */
 	odrp_ctl_exit();
+	odrp_card_exit();
 	odrp_debug_exit();
 	odrp_end_exit();
 	odrp_wq_exit();

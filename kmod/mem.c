@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory whose size somebody chooses: by the size of the device, its queues and
- * their depth.  What is not to be had is refused: nobody is killed for it, and
- * nobody reclaims for long.
+ * Memory whose amount a user chooses, by the size of a device, its queues and their depth.
+ * When there is not enough memory, adding the device fails: the OOM killer does not run,
+ * and reclaim does not take long.
  *
- * First the whole is compared with what is available.  Then each part is asked for
- * without retries: vmalloc() hands __GFP_NORETRY and __GFP_NOWARN on to the pages
- * of the area on all kernels from 5.10 on; only its page tables, one page for 512,
- * are always asked for with GFP_KERNEL.
+ * First the whole amount is compared with the available memory.  Then each part is
+ * allocated without retries.  vmalloc() passes __GFP_NORETRY and __GFP_NOWARN on to the
+ * pages of the area, on all kernels from 5.10 on.  Only the page tables, one page for 512,
+ * are always allocated with GFP_KERNEL.
  */
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -17,15 +17,15 @@
 #include "compat.h"
 #include "odrp.h"
 
-/* A work request in the queues of an RDMA driver: of rdma_rxe, more than others. */
+/* Bytes per work request in an RDMA driver: those of rdma_rxe, which takes most. */
 #define WR_BYTES	512
 
 /*
- * odrp_table_alloc() - zeroed memory for so many elements
+ * odrp_table_alloc() - allocate zeroed memory for @nr elements of @size bytes
  *
- * May sleep, but not for long.  To be freed by vfree().
+ * May sleep, but not for long.  The caller frees the memory with vfree().
  *
- * Return: NULL when there is not enough, or whoever asks has been killed.
+ * Return: NULL when there is not enough memory, or the current task has been killed.
  */
 void *odrp_table_alloc(u64 nr, size_t size)
 {
@@ -36,7 +36,7 @@ void *odrp_table_alloc(u64 nr, size_t size)
 	return odrp_alloc(__vmalloc(len, ODRP_GFP_CHOSEN | __GFP_ZERO));
 }
 
-/* odrp_bitmap_alloc() - the same, a bit for each of so many */
+/* odrp_bitmap_alloc() - allocate @nr zeroed bits; as odrp_table_alloc() */
 unsigned long *odrp_bitmap_alloc(u64 nr)
 {
 	return odrp_table_alloc(BITS_TO_LONGS(nr), sizeof(long));
@@ -61,10 +61,10 @@ static u64 slot_bytes(const struct odrp_options *opt)
 	return n;
 }
 
-/* With a spare queue pair for each connection. */
+/* Bytes of one queue; each connection has a spare queue pair. */
 static u64 queue_bytes(unsigned int depth)
 {
-	u64 req = sizeof(struct odrp_req) + ODRP_HDR_MAX + PAGE_SIZE;
+	u64 req = sizeof(struct odrp_req) + ODRP_HDR_LEN + PAGE_SIZE;
 	u64 wrs = 2 * (ODRP_SIGNAL_EVERY + 1) * WR_BYTES;
 
 	return sizeof(struct odrp_times) +
@@ -72,8 +72,10 @@ static u64 queue_bytes(unsigned int depth)
 }
 
 /*
- * odrp_mem_needed() - what a device takes, about, in bytes
- * @queues, @depth: as granted; 0 while that is not known
+ * odrp_mem_needed() - about how many bytes a device takes
+ * @opt:	size of the device, and what it keeps for each slot
+ * @queues:	as granted by the memory node; 0 while that is not known
+ * @depth:	as granted by the memory node; 0 while that is not known
  */
 u64 odrp_mem_needed(const struct odrp_options *opt, unsigned int queues,
 		    unsigned int depth)
@@ -87,12 +89,14 @@ static u64 mib(u64 bytes)
 }
 
 /*
- * odrp_mem_check() - is so much to be had?
+ * odrp_mem_check() - is enough memory available?
+ * @id:		number of the device, for the log
+ * @needed:	bytes
  *
- * A quarter of what is available is left to others, so that adding a device is not
- * what makes the machine short of memory.
+ * Leaves a quarter of the available memory to others, so that adding a device does not
+ * make the machine short of memory.
  *
- * Return: 0, or -ENOMEM, told in the log.
+ * Return: 0, or -ENOMEM, after a message in the log.
  */
 int odrp_mem_check(int id, const struct odrp_options *opt, u64 needed)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Messages over a connection: SENDs that are waited for, and receives that have memory.
- * The receives are posted before the connection is made, one for each message that
- * the peer has to say; another one breaks the connection.
+ * Messages over a connection: the sender waits for each SEND, and each receive has memory.
+ * The receives are posted before the connection is made, one for each message that the
+ * peer may send; one message more breaks the connection.
  *
- * All memory is one page, made and mapped once.  The peer has no key for it, and of what
- * has come a copy is used.
+ * All messages are in one page, which is allocated and mapped once.  The peer has no rkey
+ * for the page, and the receiver uses a copy of a message.
  */
 #include <linux/slab.h>
 #include "msg.h"
@@ -13,13 +13,15 @@
 
 #define NR_IN	2
 
-/* Where in the page: what is sent, then what comes. */
+/* Offsets in the page: of the message that is sent, and of those that are received. */
 #define OUT	0
 #define IN(nth)	(((nth) + 1) * ODRP_MSG_MAX)
 
 /*
- * struct in - a message that comes
- * @here:	it has come, or does not come any more
+ * struct in - a message from the peer
+ * @here:	completed when the message has arrived, or will not arrive any more
+ * @status:	valid after @here; IB_WC_SUCCESS: the message has arrived
+ * @len:	bytes received
  */
 struct in {
 	struct ib_cqe		cqe;
@@ -34,13 +36,13 @@ struct odrp_msgs {
 	struct in		in[NR_IN];
 	void			*page;
 	u64			dma;
-	struct ib_device	*mapped;	/* NULL: not yet */
+	struct ib_device	*mapped;	/* device that page is mapped for; NULL: none */
 };
 
 /*
- * odrp_msgs_new() - the connection is for messages
+ * odrp_msgs_new() - make the connection one for messages
  *
- * Return: 0; or -ENOMEM, and odrp_msgs_free() is called all the same.
+ * Return: 0 or -ENOMEM.  odrp_conn_free() frees what was allocated, also after an error.
  */
 int odrp_msgs_new(struct odrp_conn *conn)
 {
@@ -79,7 +81,7 @@ static void received(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&in->here);
 }
 
-/* odrp_msgs_post() - the receives of a new queue pair, in INIT */
+/* odrp_msgs_post() - post the receives of a new queue pair, which is in state INIT */
 int odrp_msgs_post(struct odrp_conn *conn)
 {
 	struct odrp_msgs *m = conn->msgs;
@@ -111,10 +113,12 @@ int odrp_msgs_post(struct odrp_conn *conn)
 }
 
 /*
- * odrp_msg_send() - send a message and wait until the peer's NIC has it
+ * odrp_msg_send() - send a message and wait until the peer's NIC has acknowledged it
+ * @len: at most ODRP_MSG_MAX
+ * @ms: time-out
  *
  * Return: as odrp_post_wait(), but -ECONNRESET when the connection has ended: a peer that
- * hangs up may not even say that it has the message.
+ * disconnects may not acknowledge the message.
  */
 int odrp_msg_send(struct odrp_conn *conn, const void *p, u32 len,
 		  unsigned int ms)
@@ -142,12 +146,14 @@ int odrp_msg_send(struct odrp_conn *conn, const void *p, u32 len,
 }
 
 /*
- * odrp_msg_receive() - wait for a message
- * @nth: of those of this connection, from 0 on
- * @len: which it has to have
+ * odrp_msg_receive() - wait for a message and copy it
+ * @nth: number of the message on this connection, from 0 on
+ * @len: bytes that the message must have
+ * @ms: time-out
  *
- * Return: 0; -ECONNRESET: it does not come; -ETIMEDOUT: it has not come; -EMSGSIZE;
- * -EINTR: the caller is killed.
+ * Return: 0.  -ECONNRESET: the connection has ended before the message.  -ETIMEDOUT: no
+ * message within @ms.  -EMSGSIZE: the message has another length.  -EINTR: the current
+ * task has been killed.
  */
 int odrp_msg_receive(struct odrp_conn *conn, unsigned int nth, void *ret_p,
 		     u32 len, unsigned int ms)
@@ -171,11 +177,10 @@ int odrp_msg_receive(struct odrp_conn *conn, unsigned int nth, void *ret_p,
 }
 
 /*
- * odrp_msgs_lost() - the peer has hung up, or the device goes
+ * odrp_msgs_lost() - end all waits: the peer has disconnected, or the device is removed
  *
- * What has not come does not come any more, and what is sent is waited for no longer: the
- * queue pair completes all of it.  Sleeps: waits for who makes or takes away the queue
- * pair.
+ * The queue pair flushes all receives and SENDs, which ends the waits.  Sleeps: plug_lock
+ * is a mutex.
  */
 void odrp_msgs_lost(struct odrp_conn *conn)
 {
@@ -186,9 +191,9 @@ void odrp_msgs_lost(struct odrp_conn *conn)
 }
 
 /*
- * odrp_msgs_event() - the device says that a queue has failed: nothing comes any more
+ * odrp_msgs_event() - end the waits for messages: the device reports that a queue has failed
  *
- * Any context, hard interrupt as well.  What is being sent has its time-out.
+ * Any context, also hard interrupt.  The wait for a SEND ends by its time-out.
  */
 void odrp_msgs_event(struct odrp_conn *conn)
 {
@@ -198,7 +203,7 @@ void odrp_msgs_event(struct odrp_conn *conn)
 		complete(&conn->msgs->in[i].here);
 }
 
-/* odrp_msgs_unmap() - the connection has no queue pair, and gets none */
+/* odrp_msgs_unmap() - unmap the page: the connection has no queue pair, and gets none */
 void odrp_msgs_unmap(struct odrp_conn *conn)
 {
 	struct odrp_msgs *m = conn->msgs;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages over a connection that has nothing else: the handshake's.
+ * Messages over a connection that carries nothing else: that of the handshake.
  */
 #ifndef _ODRP_MSG_H
 #define _ODRP_MSG_H
@@ -9,7 +9,7 @@
 
 struct odrp_conn;
 
-#define ODRP_MSG_MAX	256	/* bytes of a message */
+#define ODRP_MSG_MAX	256	/* most bytes of a message */
 
 /* msg.c */
 int odrp_msgs_new(struct odrp_conn *conn);

@@ -1,33 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The module: how its files hang together, and its locks.  Each object has a header:
+ * The module: the parts of its files, and its locks.  Each object has a header:
  * unit.h (a device), sess.h, conn.h, queue.h, req.h, slot.h, free.h, uevent.h.
  *
- * A page's way: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
- * (request, post) -> wire -> poll.c -> done.c (completions, bio end).  Around it:
- * wait.c (bios that wait for a slot), free.c and flush.c (freed slots), sess.c,
- * fail.c, watch.c, sync.c, hangup.c, reconnect.c, lookup.c, dial.c and cm.c
- * (connections), beat.c and grant.c (heartbeat and lease), backing.c and backdev.c (a
- * second copy), sum.c (checksums), protect.c (encryption), unreadable.c (what swapoff
- * must not map), keys.c (rkeys for pages), mem.c (memory by size), plug.c and unplug.c
- * (queue pairs), reserve.c (what is kept for reconnecting), end.c (ids that go),
- * handshake.c, msg.c, sign.c, auth.c and secret.c (who is who), uevent.c (uevents),
- * ctl.c, sysfs.c and debug.c (users).
+ * The path of a page: blk.c (bios) -> issue.c (bio to blocks, slot state) -> io.c
+ * (request, post) -> wire -> poll.c -> done.c (completions, end of the bio).
  *
- * Locks, outermost first:
- *   ctl.c's rwsem		devices that are being made, and RDMA devices that go
- *   ctl.c's mutex		showing and removing devices
+ * Other files, by subject:
+ *   bios that wait		wait.c (for a slot), room.c (writers)
+ *   slots, freed slots		slot.c, free.c, flush.c
+ *   pages without a bio	frontswap.c
+ *   fields of the protocol	accept.c
+ *   session and connections	sess.c, fail.c, state.c, watch.c, sync.c, hangup.c,
+ *				reconnect.c, lookup.c, dial.c, cm.c
+ *   heartbeat and lease	beat.c, grant.c
+ *   second copy		backing.c, backdev.c
+ *   contents of pages		sum.c (checksums), protect.c (encryption),
+ *				unreadable.c (pages that swapoff must not map)
+ *   rkeys of pages		keys.c
+ *   memory by size		mem.c
+ *   queue pairs		plug.c, unplug.c
+ *   means of reconnecting	stock.c, reserve.c
+ *   end of RDMA objects	end.c (connection ids), card.c (RDMA devices)
+ *   authentication		handshake.c, msg.c, sign.c, auth.c, secret.c
+ *   user interface		ctl.c, sysfs.c, debug.c, param.c, uevent.c
+ *   measurement		stats.c, hist.c, trace.c
+ *   sleep of the machine	pm.c
+ *   faults for tests		fault.c
+ *
+ * Locks, outermost first, with what they guard:
+ *   ctl.c's mutex		the set of devices; see ctl.c for what a holder may do
  *   odrp_dev.lock (mutex)	openers, removal
+ *   odrp_conn.plug_lock	(mutex) the queue pair, against events of its connection
+ *   frontswap.c's mutex	the number of devices that use frontswap
  *   odrp_wait.lock (bh)	bios that wait for one slot
  *   odrp_free.lock (bh)	bios that wait for a page
- *   odrp_auth.lock		the secret; nothing within
- *   odrp_protect.lock (bh)	a page to decrypt in; nothing within
- *   odrp_sess.lock (bh)	moves that queue the reconnecting, and going live
- *   odrp_conn.plug_lock	(mutex) the queue pair and events of its connection
+ *   odrp_auth.lock		the secret; no lock is taken within
+ *   odrp_protect.lock (bh)	a page to decrypt in; no lock is taken within
+ *   card.c's lock		RDMA devices, and the sessions that use them
+ *   odrp_sess.lock (bh)	changes of state that queue the reconnecting or go live
  *   odrp_conn.lock (bh)	free requests, numbering and posting, waiting bios
- *   odrp_queue.released_lock (bh)	bios that have been released; nothing within
- * Nothing on the data path takes a mutex, allocates, or holds a lock with
- * interrupts off: ib_post_send() may run the whole transport in the caller.
+ *   odrp_queue.released_lock (bh)	released bios; no lock is taken within
+ *   odrp_uevents.lock		uevents to send; no lock is taken within
+ *   end.c's lock		ids to destroy; no lock is taken within
+ *
+ * The data path takes no mutex.  It allocates nothing that it cannot do without, except
+ * twins, whose mempool it never waits for (backing.c).  It holds no lock with interrupts
+ * off, because ib_post_send() may run the whole transport in the caller.
  */
 #ifndef _ODRP_H
 #define _ODRP_H

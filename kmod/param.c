@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What all files of the module may use: its parameters, and a workqueue.
+ * The parameters of the module, and the workqueues that several files use.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "odrp.h"
 
-/* A parameter that is a number, and what it may be. */
+/* A numeric parameter, and its range. */
 struct bounds {
 	unsigned int	*val;
 	unsigned int	min, max;
@@ -71,13 +71,20 @@ MODULE_PARM_DESC(connect_ms,
 		 "ms each step of connecting may take, 1 to 600000 (default 5000)");
 
 /*
- * For what waits neither for the network nor for memory, and keeps sessions: heartbeats,
- * time-outs, the end of those that are lost.
+ * For work that keeps sessions going and waits neither for the network nor for memory:
+ * heartbeats, time-outs, the end of lost sessions.
  */
 struct workqueue_struct *odrp_wq;
 
-/* For what gives pages back. */
+/* For the worker that gives pages back (flush.c). */
 struct workqueue_struct *odrp_flush_wq;
+
+/*
+ * For making spares (stock.c), which may wait for other tasks and for memory.  Only the end
+ * of a session waits for this work.  The end of a session runs on a workqueue with
+ * WQ_MEM_RECLAIM, so this workqueue needs the flag, too, or the kernel warns.
+ */
+struct workqueue_struct *odrp_stock_wq;
 
 int odrp_wq_init(void)
 {
@@ -85,15 +92,23 @@ int odrp_wq_init(void)
 	if (!odrp_wq)
 		return -ENOMEM;
 	odrp_flush_wq = alloc_workqueue("odrp_flush", ODRP_WQ | WQ_HIGHPRI, 0);
-	if (!odrp_flush_wq) {
-		destroy_workqueue(odrp_wq);
-		return -ENOMEM;
-	}
+	if (!odrp_flush_wq)
+		goto destroy_wq;
+	odrp_stock_wq = alloc_workqueue("odrp_stock", ODRP_WQ, 0);
+	if (!odrp_stock_wq)
+		goto destroy_flush_wq;
 	return 0;
+
+destroy_flush_wq:
+	destroy_workqueue(odrp_flush_wq);
+destroy_wq:
+	destroy_workqueue(odrp_wq);
+	return -ENOMEM;
 }
 
 void odrp_wq_exit(void)
 {
+	destroy_workqueue(odrp_stock_wq);
 	destroy_workqueue(odrp_flush_wq);
 	destroy_workqueue(odrp_wq);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parameters of the module, and workqueues for what waits neither for the network nor
- * for memory (param.c).
+ * Parameters and workqueues of the module (param.c).
  */
 #ifndef _ODRP_PARAM_H
 #define _ODRP_PARAM_H
@@ -12,12 +11,12 @@ int odrp_wq_init(void);
 void odrp_wq_exit(void);
 
 /*
- * Memory may depend on a workqueue of ours.  None is bound to a processor, for a
- * real-time task may have one for itself.
+ * Flags of workqueues whose work memory reclaim may depend on.  WQ_UNBOUND: a real-time
+ * task may occupy a processor, so no work is bound to one.
  */
 #define ODRP_WQ	(WQ_MEM_RECLAIM | WQ_UNBOUND)
 
-extern struct workqueue_struct *odrp_wq, *odrp_flush_wq;
+extern struct workqueue_struct *odrp_wq, *odrp_flush_wq, *odrp_stock_wq;
 extern unsigned int odrp_poll_us;
 extern unsigned int odrp_free_batch;
 extern unsigned int odrp_free_delay_ms;

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where a connection is plugged in: its queue pair and its completion queue.  Their end
- * is in unplug.c.
+ * Making the queue pair and the completion queue of a connection.  unplug.c destroys them.
  *
- * A connection that breaks takes its queue pair with it, and who resumes the
- * session may find no memory for another.  So there is a spare one for each, and a
- * spare connection id, made while the session lives.  The first attempt that comes so
- * far takes them; a later one makes its own, out of what the one before has given
- * back, or out of the reserves (reconnect.c).  When the session lives again there are
- * spares again.  The completion queue stays, unless it has failed itself.
+ * When a connection breaks, its queue pair is destroyed, and there may be no memory for
+ * another one when the session is resumed.  So each connection has a spare queue pair and
+ * a spare connection id, made while the session is live (stock.c).  The first attempt to
+ * resume that gets as far as the queue pair uses the spare one.  A later attempt allocates
+ * a queue pair, from the memory that the attempt before has freed, or from the kernel's
+ * reserves (reconnect.c).  When the session is live again, new spares are made.  The
+ * completion queue is kept, unless it has failed.
  *
- * Why no queue pair is used twice: the peer's connection manager refuses its number
- * as stale while its own end of the old connection is there, or in timewait
- * (cm_match_req() in ib_cm).  And rdma_rxe's reset forgets too little: one that was
- * reset between the packets of a READ's answer takes the next connection's first
- * acknowledgement for an error (comp.opcode, 6.1: rxe_qp_reset(), check_ack()).
+ * A queue pair is never used for a second connection.  The connection manager of the peer
+ * rejects the number of the queue pair as stale while its own end of the old connection
+ * exists or is in timewait (cm_match_req() in ib_cm).  And a reset by rdma_rxe of 6.1
+ * (rxe_qp_reset()) keeps comp.opcode: after a reset between the packets of a READ's
+ * response, check_ack() takes the first acknowledgement of the next connection for an
+ * error.
  */
 #include "msg.h"
 #include "odrp.h"
 
-/* Each page that is decrypted takes microseconds of softirq. */
+/* Completions per run of softirq; fewer with encryption: a decryption takes microseconds. */
 #define POLL_WEIGHT	64
 #define POLL_WEIGHT_PROTECT 16
 #define STALE_BATCH	16
 
 /*
- * Only to tell requests and receives from other work: odrp_conn_reap() calls neither.
- * Registrations, beats and markers (unplug.c) bring their own.
+ * Never called: odrp_conn_reap() recognizes a request by odrp_send_done and a receive by its
+ * cqe, and handles both itself.  Registrations, heartbeats and markers (unplug.c) have done
+ * functions of their own.
  */
 void odrp_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -36,7 +38,7 @@ void odrp_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 }
 
-/* Hard interrupt, or the transport's own context with its locks held. */
+/* Called in hard interrupt, or in the context of the transport with its locks held. */
 static void cq_event(struct ib_cq *cq, void *context)
 {
 	struct odrp_conn *conn = context;
@@ -44,7 +46,7 @@ static void cq_event(struct ib_cq *cq, void *context)
 	irq_poll_sched(&conn->iop);
 }
 
-/* What a queue reports fails the session, or the handshake alone.  Any context. */
+/* An error of a queue ends the handshake, or fails the session.  Any context. */
 static void conn_event(struct odrp_conn *conn, int event)
 {
 	if (conn->msgs)
@@ -53,7 +55,7 @@ static void conn_event(struct odrp_conn *conn, int event)
 		odrp_sess_event(conn->sess, event);
 }
 
-/* Like qp_event(): maybe hard interrupt, as mlx5's come from its event queue. */
+/* May run in hard interrupt, as qp_event(): mlx5 calls both from its event queue. */
 static void cq_error(struct ib_event *ev, void *context)
 {
 	struct odrp_conn *conn = context;
@@ -77,18 +79,21 @@ static void qp_event(struct ib_event *ev, void *context)
 	}
 }
 
-/* Registrations go through the connection's own send queue. */
+/*
+ * How many registrations, READs of entries or messages the send queue has to hold at once,
+ * beside requests.  A connection registers its memory through its own send queue.
+ */
 static unsigned int regs_of(const struct odrp_conn *conn)
 {
 	unsigned int max = conn->sess->ibdev->attrs.max_fast_reg_page_list_len;
 
-	if (!conn->q)	/* nor are entries read meanwhile (sync.c) */
+	if (!conn->q)	/* admin: registers one at a time, or reads entries (sync.c) */
 		return conn->msgs ? 1 : ODRP_SYNC_BATCH;
 	return conn->chain == ODRP_WIRE_LOAD && !conn->keyed ?
 	       DIV_ROUND_UP(conn->depth, max) : 0;
 }
 
-/* What the queue pairs before have left.  Of theirs nobody waits for anything. */
+/* Drop completions of queue pairs that have been destroyed: nobody waits for them. */
 static void forget_stale(struct ib_cq *cq)
 {
 	struct ib_wc wc[STALE_BATCH];
@@ -117,8 +122,9 @@ static int make_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 }
 
 /*
- * No queue pair that leads to it works yet, so nothing comes.  What the RDMA core had
- * to tell of a queue that was kept may come late: irq_poll is not made anew for it.
+ * Make the completion queue, or use the one that was kept, and start irq_poll.  No queue
+ * pair completes to the queue yet.  An event of a kept queue may arrive late and schedule
+ * irq_poll, so irq_poll is enabled for a kept queue, not initialized again.
  */
 static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 {
@@ -141,8 +147,8 @@ static int start_cq(struct odrp_conn *conn, unsigned int nr_cqe)
 }
 
 /*
- * Enough for the outstanding answers, one chunk not yet given back, and one being
- * filled.
+ * How many receives are posted: enough for the outstanding answers, one chunk that has not
+ * been posted again yet, and one chunk that is being used up.
  */
 static unsigned int nr_recvs(const struct odrp_conn *conn)
 {
@@ -152,7 +158,7 @@ static unsigned int nr_recvs(const struct odrp_conn *conn)
 			 2 * ODRP_RECV_CHUNK : ODRP_RECV_CHUNK;
 }
 
-/* odrp_conn_post_recvs() - all that a new queue pair is to have, once it is in INIT */
+/* odrp_conn_post_recvs() - post all receives of a new queue pair, which is in state INIT */
 int odrp_conn_post_recvs(struct odrp_conn *conn)
 {
 	unsigned int i;
@@ -175,8 +181,9 @@ int odrp_conn_post_recvs(struct odrp_conn *conn)
 }
 
 /*
- * For the depth that is asked for at first; the memory node may grant less, and then
- * that.  Whoever uses it says where completions go.
+ * Attributes of a queue pair of the connection, without the completion queues, which
+ * make_qp() sets.  conn->depth is the requested depth at first, and later the granted one,
+ * which may be less.
  */
 static struct ib_qp_init_attr qp_attr(struct odrp_conn *conn)
 {
@@ -186,7 +193,7 @@ static struct ib_qp_init_attr qp_attr(struct odrp_conn *conn)
 		.event_handler	= qp_event,
 		.qp_context	= conn,
 		.cap		= {
-			/* Registrations or READs, a beat, unplug.c's marker. */
+			/* Requests, registrations or READs, a heartbeat, a marker. */
 			.max_send_wr	= nr_reqs * (odrp_conn_lazy(conn) ?
 						     ODRP_SIGNAL_EVERY : 1) +
 					  regs_of(conn) + 3,
@@ -212,14 +219,14 @@ static int check_size(struct odrp_conn *conn, const struct ib_qp_cap *cap)
 	return -EINVAL;
 }
 
-/* Completions go to the connection's queue, which there is. */
-static int make_qp(struct odrp_conn *conn, struct ib_qp_init_attr *attr,
-		   struct ib_qp **ret_qp)
+/* Make a queue pair that completes to @cq.  The caller keeps @cq from being destroyed. */
+static int make_qp(struct odrp_conn *conn, struct ib_cq *cq,
+		   struct ib_qp_init_attr *attr, struct ib_qp **ret_qp)
 {
 	struct ib_qp *qp;
 
-	attr->send_cq = conn->cq;
-	attr->recv_cq = conn->cq;
+	attr->send_cq = cq;
+	attr->recv_cq = cq;
 	qp = odrp_alloc_ptr(ib_create_qp(conn->sess->pd, attr));
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
@@ -227,18 +234,31 @@ static int make_qp(struct odrp_conn *conn, struct ib_qp_init_attr *attr,
 	return 0;
 }
 
+static struct ib_qp *take_spare(struct odrp_conn *conn)
+{
+	struct ib_qp *qp;
+
+	spin_lock_bh(&conn->lock);
+	qp = conn->spare.qp;
+	conn->spare.qp = NULL;
+	spin_unlock_bh(&conn->lock);
+	return qp;
+}
+
 /*
- * odrp_conn_plug() - CQ and QP
+ * odrp_conn_plug() - give the connection a completion queue and a queue pair
  *
- * The connection has an id that knows its device and route.
+ * The id of the connection has a device and a route.  Sleeps.
+ *
+ * Return: 0 or -errno; odrp_conn_unplug() and odrp_plug_exit() undo both.
  */
 int odrp_conn_plug(struct odrp_conn *conn)
 {
 	struct ib_qp_init_attr attr = qp_attr(conn);
-	struct ib_qp *qp = conn->spare.qp;
+	struct ib_qp *qp;
 	int err;
 
-	if (conn->stuck)	/* and what it has is not to be used twice */
+	if (conn->stuck)	/* the device keeps the old queue pair and its memory */
 		return -EIO;
 	err = check_size(conn, &attr.cap);
 	if (err)
@@ -246,13 +266,13 @@ int odrp_conn_plug(struct odrp_conn *conn)
 	err = start_cq(conn, attr.cap.max_send_wr + attr.cap.max_recv_wr);
 	if (err)
 		return err;
+	qp = take_spare(conn);
 	if (!qp) {
-		err = make_qp(conn, &attr, &qp);
+		err = make_qp(conn, conn->cq, &attr, &qp);
 		if (err)
 			return err;
 	}
-	conn->spare.qp = NULL;
-	/* For cm.c's events, which may come while it is taken away again. */
+	/* Events of the id (cm.c) use conn->qp under this lock. */
 	mutex_lock(&conn->plug_lock);
 	conn->qp = qp;
 	mutex_unlock(&conn->plug_lock);
@@ -260,18 +280,68 @@ int odrp_conn_plug(struct odrp_conn *conn)
 }
 
 /*
- * odrp_plug_stock() - have a spare queue pair
+ * Begin to make a spare queue pair.  Return: its completion queue, which is not destroyed
+ * until stock_end(); NULL when no spare is to be made.
+ */
+static struct ib_cq *stock_begin(struct odrp_conn *conn)
+{
+	struct odrp_spare *spare = &conn->spare;
+	struct ib_cq *cq = NULL;
+
+	spin_lock_bh(&conn->lock);
+	if (!spare->qp && !READ_ONCE(conn->cq_failed))
+		cq = conn->cq;
+	spare->making = cq;
+	spin_unlock_bh(&conn->lock);
+	return cq;
+}
+
+/*
+ * End the making of a spare queue pair.
+ * @qp: the queue pair, or NULL when it could not be made
  *
- * The connection is up, or it is the handshake's and has been; when its completion
- * queue has failed the next one makes both.
+ * Return: 0, or -EAGAIN: the connection has given up the completion queue meanwhile, and
+ * this has destroyed both.
+ */
+static int stock_end(struct odrp_conn *conn, struct ib_qp *qp)
+{
+	struct odrp_spare *spare = &conn->spare;
+	struct ib_cq *left;
+
+	spin_lock_bh(&conn->lock);
+	left = spare->left;
+	spare->left = NULL;
+	spare->making = NULL;
+	if (!left && qp)
+		spare->qp = qp;
+	spin_unlock_bh(&conn->lock);
+	if (!left)
+		return 0;
+	odrp_plug_discard(conn, qp, left);
+	return -EAGAIN;
+}
+
+/*
+ * odrp_plug_stock() - make a spare queue pair, if the connection has none
+ *
+ * The connection has been up.  Makes none while the completion queue has failed: the next
+ * odrp_conn_plug() makes both.  One caller at a time; the connection may break and be made
+ * again meanwhile.  Sleeps.
+ *
+ * Return: 0, also when no spare was needed.  -EAGAIN: see stock_end().  Else -errno.
  */
 int odrp_plug_stock(struct odrp_conn *conn)
 {
 	struct ib_qp_init_attr attr = qp_attr(conn);
+	struct ib_cq *cq = stock_begin(conn);
+	struct ib_qp *qp = NULL;
+	int err, gone;
 
-	if (conn->spare.qp || !conn->cq)
+	if (!cq)
 		return 0;
-	return make_qp(conn, &attr, &conn->spare.qp);
+	err = make_qp(conn, cq, &attr, &qp);
+	gone = stock_end(conn, qp);
+	return err ?: gone;
 }
 
 bool odrp_conn_has_spare(const struct odrp_conn *conn)

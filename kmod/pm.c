@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sleep and hibernation.  A machine that sleeps sends no heartbeats, and the
- * memory node gives away the pages of one that it does not hear of for its
- * dead-ms: after waking up all that had been swapped out would be an I/O error.
- * So a machine does not go to sleep while a device is in use or holds pages,
- * unless what it holds is on a local disk as well (backing=), or the memory node is
- * dead: then it is lost already.
+ * Sleep and hibernation.  A machine that sleeps sends no heartbeats.  The memory node frees
+ * the pages of a compute node without heartbeats after its dead-ms: when the machine woke
+ * up, loads of swapped pages would fail.  So this file refuses sleep while a device is in
+ * use or holds pages.  It allows sleep when the pages are also on a local disk (backing=),
+ * or when the session is dead: then the pages are lost already.
  *
- * Reboot needs nothing (tests/vm/reboot.sh): who goes down in good order has
- * swapped off before, and who does not is given up when its heartbeats end.
+ * Reboot needs no such check (tests/vm/reboot.sh): an orderly shutdown swaps off before,
+ * and after any other the memory node gives up the session when the heartbeats end.
  */
 #include <linux/notifier.h>
 #include <linux/suspend.h>
 #include "odrp.h"
 
-/* Its pages are there, and may be had again. */
+/* Requests fail now, but the memory node has the pages, and the session may be resumed. */
 static bool fails_for_now(const struct odrp_dev *dev)
 {
 	return odrp_sess_state(&dev->sess) == ODRP_FAILING;
@@ -38,7 +37,7 @@ static int may_sleep(struct odrp_dev *dev)
 	return -EBUSY;
 }
 
-/* May sleep; no lock is held. */
+/* Called in a context that may sleep, without locks. */
 static int notified(struct notifier_block *nb, unsigned long event, void *data)
 {
 	switch (event) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Completion queues are reaped in softirq (irq_poll) and, for loads, by the
- * reader itself; both may do so at once.  What that has released is issued.
+ * Polling completion queues.  The softirq (irq_poll) reaps completions, and so does a task
+ * that waits for a load; both may reap one queue at once.  Bios that completions have
+ * released are issued here.
  */
 #include <linux/sched.h>
 #include "odrp.h"
@@ -9,11 +10,11 @@
 #define POLL_BATCH	8
 
 /*
- * odrp_conn_kick() - go on with the bios that wait for a request
+ * odrp_conn_kick() - issue bios that wait for a request of the connection
  *
- * Together, so that they share a doorbell and an answer.  Not finished before
- * there is no free request or no bio: a bio that is resumed here may turn out
- * to need another connection.
+ * Issues several bios together, so that they share a doorbell and an answer.  Goes on
+ * until no request is free or no bio waits: a bio may turn out to need a request of
+ * another connection, and leave the free request to the next bio.
  */
 void odrp_conn_kick(struct odrp_conn *conn)
 {
@@ -37,7 +38,10 @@ static int conn_poll(struct odrp_conn *conn, int budget)
 	return n;
 }
 
-/* Softirq.  Armed again only after the queue was seen empty. */
+/*
+ * The irq_poll function, in softirq.  Arms the interrupt again only when the queue was seen
+ * empty.
+ */
 int odrp_conn_poll(struct irq_poll *iop, int budget)
 {
 	struct odrp_conn *conn = container_of(iop, struct odrp_conn, iop);
@@ -53,12 +57,13 @@ int odrp_conn_poll(struct irq_poll *iop, int budget)
 }
 
 /*
- * odrp_poll_load() - wait actively, and boundedly, for a load just posted
+ * odrp_poll_load() - poll for the end of a load, for odrp_poll_us at most
+ * @last: the last load that the caller has posted
  *
- * The last of ours: a connection's requests are answered in order, so those
- * before it end first, and what others post behind it is not waited for.  Not
- * tried when loads have been taking much longer than we would poll: then
- * the softirq is as good.
+ * The requests of a connection are answered in order: when the last load has ended, so
+ * have the caller's loads before it, and the caller does not wait for loads that others
+ * post behind it.  Does not poll when loads have been taking more than twice as long as
+ * odrp_poll_us: then the softirq is as good.
  */
 void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 {
@@ -69,7 +74,10 @@ void odrp_poll_load(struct odrp_queue *q, struct odrp_mark last)
 	if (!ns || READ_ONCE(q->load_ewma_ns) > 2 * ns)
 		return;
 
-	/* Pairs with odrp_conn_quiesce(): it waits for us, or we see it. */
+	/*
+	 * Pairs with odrp_conn_quiesce(): that function sees this poller and waits, or this
+	 * task sees that the connection is not live.
+	 */
 	atomic_inc(&conn->pollers);
 	smp_mb__after_atomic();
 	odrp_stat_inc(q->dev, polls);

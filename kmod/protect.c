@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * protect=aead: the memory node, and whoever sees its packets, has noise, and a page
- * that comes back is the one that was stored in its slot last, or an I/O error.
+ * protect=aead: the memory node, and anybody who sees its packets, gets ciphertext only.
+ * A load returns the page that was stored in the slot last, or an I/O error.
  *
- * ChaCha20-Poly1305 under a key of the device, which is made when the device is added
- * and never leaves this file.  The nonce of each encryption is the next value of a
- * counter of the device; the number of the slot is authenticated with the page.  So a
- * changed page, the page of another slot, and an older page of the slot all fail.
- * Counter and tag, a seal, stay here: 24 bytes for each slot.
+ * The cipher is ChaCha20-Poly1305.  The key is random, made when the device is added, and
+ * never leaves this file.  The nonce of each encryption is the next value of a counter of
+ * the device.  The number of the slot is authenticated together with the page.  So a
+ * changed page, the page of another slot, and an older page of the slot fail
+ * authentication.  The compute node keeps nonce and tag of each slot, its seal: 24 bytes.
  *
- * A store is encrypted in the request's own page, which is all that the NIC is given
- * (the page of the bio may be mapped by programs, and must not change).  When the
- * request is sent again, the same bytes are: a nonce never has two plaintexts.  The
- * seal becomes the slot's when the store has been answered; until then the slot holds
- * what it held before.
+ * A store is encrypted in the page of the request, which is the only page that the NIC
+ * gets (programs may have mapped the page of the bio, so that page must not change).  When
+ * the request is sent again, it sends the same bytes: no nonce is used for two plaintexts.
+ * The seal of the request becomes that of the slot when the store has been answered; until
+ * then the slot holds what it held before.
  *
- * A slot's seal is touched by nobody but the owner of the slot (slot.h).  Entries of
- * the memory node's table change places between slots; seals do not.
+ * Only the owner of a slot (slot.h) accesses its seal.  Slots may exchange their entries of
+ * the memory node's table, but not their seals.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -34,9 +34,11 @@ struct seal {
 static_assert(sizeof(struct seal) == ODRP_SEAL_BYTES);
 
 /*
- * @nonce:	the last that has been used
- * @scratch:	where a block is opened that lies in more than one page;
- *		guarded by @lock
+ * struct odrp_protect - encryption of one device
+ * @nonce:	the last nonce that has been used
+ * @seals:	one for each slot; owned by the owner of the slot
+ * @lock:	guards @scratch
+ * @scratch:	page in which a block is decrypted that lies in more than one page
  */
 struct odrp_protect {
 	u8		key[ODRP_AEAD_KEY];
@@ -47,9 +49,11 @@ struct odrp_protect {
 };
 
 /*
- * odrp_protect_add() - from now on all that is sent is encrypted
+ * odrp_protect_add() - encrypt all pages of the device
  *
- * Before the first request.  May wait until the kernel has random numbers.
+ * Called before the first request.  Sleeps; may wait until the kernel has random numbers.
+ *
+ * Return: 0 or -errno; odrp_protect_del() frees, also after an error.
  */
 int odrp_protect_add(struct odrp_dev *dev)
 {
@@ -64,7 +68,7 @@ int odrp_protect_add(struct odrp_dev *dev)
 	p->scratch = odrp_alloc(alloc_page(GFP_KERNEL));
 	p->seals = odrp_table_alloc(dev->slots.nr, sizeof(*p->seals));
 	if (!p->scratch || !p->seals)
-		return -ENOMEM;		/* odrp_protect_del() frees what there is */
+		return -ENOMEM;		/* odrp_protect_del() frees the rest */
 	err = get_random_bytes_wait(p->key, sizeof(p->key));
 	if (!err)
 		pr_info("odrp%d: protect=aead: %llu MiB for counters and tags\n", dev->id,
@@ -72,7 +76,7 @@ int odrp_protect_add(struct odrp_dev *dev)
 	return err;
 }
 
-/* Of whatever odrp_protect_add() has made.  The key is wiped. */
+/* Wipes the key, and frees what odrp_protect_add() has allocated. */
 void odrp_protect_del(struct odrp_dev *dev)
 {
 	struct odrp_protect *p = dev->protect;
@@ -88,8 +92,8 @@ void odrp_protect_del(struct odrp_dev *dev)
 }
 
 /*
- * A page and the tag of a request, which is within one page, wherever the requests
- * have been allocated.
+ * A scatterlist of a block and the tag of a request.  The requests may be in vmalloc
+ * memory; the alignment of the tag keeps it within one page.
  */
 static void make_sg(struct scatterlist sg[2], struct page *page,
 		    unsigned int off, u8 *tag)
@@ -102,10 +106,10 @@ static void make_sg(struct scatterlist sg[2], struct page *page,
 }
 
 /*
- * odrp_protect_seal() - encrypt the request's own page
+ * odrp_protect_seal() - encrypt the page of a request in place; sets its nonce and tag
  *
- * The library refuses lengths that ours is not; should it ever refuse this one, then
- * what goes out is not the page, and nobody can read it again.
+ * The library accepts the length of a block.  If it ever refuses, this clears the page:
+ * the store sends zeros, not plaintext, and a later load of the slot fails.
  */
 void odrp_protect_seal(struct odrp_dev *dev, struct odrp_req *req)
 {
@@ -120,7 +124,7 @@ void odrp_protect_seal(struct odrp_dev *dev, struct odrp_req *req)
 		memset(page_address(req->bounce), 0, ODRP_BLOCK);
 }
 
-/* The store has been answered. */
+/* The store has been answered: the seal of the request becomes that of the slot. */
 void odrp_protect_keep(struct odrp_dev *dev, const struct odrp_req *req)
 {
 	struct seal *s = &dev->protect->seals[req->slot];
@@ -143,7 +147,7 @@ static bool open_page(struct odrp_protect *p, struct odrp_req *req,
 						   p->key);
 }
 
-/* Blocks of swap are not like that. */
+/* Decrypts a block that lies in more than one page.  Blocks of swap never do. */
 static bool open_pieces(struct odrp_protect *p, struct odrp_req *req)
 {
 	bool ok;
@@ -158,13 +162,14 @@ static bool open_pieces(struct odrp_protect *p, struct odrp_req *req)
 }
 
 /*
- * odrp_protect_open() - decrypt the block of the bio that a load has been copied to
+ * odrp_protect_open() - decrypt and verify a block in place, in the bio of a load
  *
- * There and not in the request's own page: to that the memory node may write at any
- * time, also between the check and the use.
+ * The caller has copied the page of the request to the bio.  The page of the request is
+ * not decrypted itself, because the memory node may write to it at any time, also between
+ * check and use.
  *
- * Return: 0; or -EBADMSG, counted and told in the log, and the block holds nothing
- * that anybody may have.
+ * Return: 0.  Or -EBADMSG, after counting the error and a message in the log: the contents
+ * of the block are invalid, and the caller must overwrite them.
  */
 int odrp_protect_open(struct odrp_dev *dev, struct odrp_req *req)
 {

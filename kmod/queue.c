@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a connection is made of, but for its queue pair (plug.c, unplug.c): requests
- * with their memory, registrations.  All of it is made here, before the first request, and
- * unmade here, after the last; hangup.c says when.
+ * The parts of a connection other than its queue pair (plug.c, unplug.c): requests with
+ * their memory, and registrations.  They are made before the first request is posted, and
+ * freed after the last request has ended (hangup.c).
  */
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -10,9 +10,9 @@
 #include "odrp.h"
 
 #define REG_TIMEOUT_MS	5000
-#define FLUSH_MS	2000	/* what is flushed, and not waited for longer */
+#define FLUSH_MS	2000	/* most time to wait for a queue pair to flush */
 
-/* Of these the session has rkeys. */
+/* With rkeys of the session, loads and mapped stores are READs and WRITEs, not chains. */
 static bool is_keyed(const struct odrp_sess *s, u8 chain)
 {
 	return (s->features & ODRP_WIRE_F_KEYED) &&
@@ -20,9 +20,11 @@ static bool is_keyed(const struct odrp_sess *s, u8 chain)
 }
 
 /*
- * odrp_conn_new() - a connection that is not connected
- * @q: NULL: admin
- * @poll: reaps its completions, in softirq
+ * odrp_conn_new() - make a connection that is not connected yet
+ * @q:		NULL: the admin connection, or the one for handshakes
+ * @poll:	reaps completions of the connection, in softirq
+ *
+ * Return: NULL without memory.
  */
 struct odrp_conn *odrp_conn_new(struct odrp_sess *s, struct odrp_queue *q,
 				u8 chain, irq_poll_fn *poll)
@@ -59,14 +61,19 @@ static void waiter_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /*
  * odrp_post_wait() - post work requests and wait until all are done
- * @wr: one, or a chain; their completions are asked for here
+ * @wr: one work request or a list; this function sets completion handlers and flags
+ * @ms: time-out
  *
- * By one at a time.  The queue pair executes them in order, so that the last speaks for
- * all; one that fails completes, too, and has those behind it fail.  What they touch
- * stays until the connection's queue pair is destroyed: a device that does not complete
- * it, not even when the queue pair has been broken, is not waited for.
+ * One caller at a time.  The queue pair executes the work requests in order, so only the
+ * last one asks for a completion.  If a work request fails, it completes with an error,
+ * and those behind it are flushed.
  *
- * Return: 0, -EIO, -ETIMEDOUT, or -EINTR when the caller is killed meanwhile.
+ * After a time-out this breaks the queue pair and waits up to FLUSH_MS for the flush.  A
+ * device that does not flush may still use the memory of the work requests: it must stay
+ * until the connection's queue pair is destroyed.  Until then calls fail at once.
+ *
+ * Return: 0, -EIO, -ETIMEDOUT, -EINTR when the caller is killed meanwhile, or the error of
+ * posting.
  */
 int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 		   unsigned int ms)
@@ -76,7 +83,7 @@ int odrp_post_wait(struct odrp_conn *conn, struct ib_send_wr *wr,
 	long left;
 	int err;
 
-	if (w->late)	/* of a device that does not complete */
+	if (w->late)	/* the device has not flushed an earlier list */
 		return -EIO;
 	w->cqe.done = waiter_done;
 	w->status = IB_WC_GENERAL_ERR;
@@ -112,7 +119,7 @@ static int register_mr(struct odrp_conn *conn, struct ib_mr *mr)
 	return odrp_post_wait(conn, &wr.wr, REG_TIMEOUT_MS);
 }
 
-/* Map memory of ours for as long as there is a session. */
+/* Maps memory of the session for the device, until the caller unmaps it.  0 or -ENOMEM. */
 int odrp_map(struct ib_device *ibdev, void *p, size_t len,
 	     enum dma_data_direction dir, u64 *ret_dma)
 {
@@ -128,9 +135,13 @@ int odrp_map(struct ib_device *ibdev, void *p, size_t len,
 }
 
 /*
- * odrp_reg_make() - let the memory node write into pages, and nowhere else
- * @dma: where the pages are, as ib_dma_map_*() says
- * @nr: pages; they are contiguous from mr->iova on as the peer sees them
+ * odrp_reg_make() - let the memory node write to pages, and to nothing else
+ * @dma: DMA addresses of the pages, from ib_dma_map_*()
+ * @nr: number of pages; the memory node sees them contiguous, from mr->iova on
+ *
+ * Waits for the registration on the connection's queue pair.
+ *
+ * Return: 0 or -errno; in either case odrp_reg_free() frees what was made.
  */
 int odrp_reg_make(struct odrp_conn *conn, struct odrp_reg *reg,
 		  const u64 *dma, unsigned int nr)
@@ -181,42 +192,15 @@ static bool has_page(const struct odrp_conn *conn)
 	return conn->chain != ODRP_WIRE_INVALIDATE;
 }
 
-static void fit_send(const struct odrp_conn *conn, struct odrp_req *req)
-{
-	req->sge[0].length = conn->req_len;
-	req->sge[2].addr = req->hdr_dma + conn->req_len;
-	req->sge[2].length = conn->tail_len;
-	req->wr.wr.num_sge = !odrp_conn_stores(conn) ? 1 :
-			     conn->tail_len ? 3 : 2;
-}
-
-/*
- * odrp_conn_fit() - requests are from now on as the last accept says
- *
- * None is posted meanwhile, and nobody sees an old one again.
- */
-void odrp_conn_fit(struct odrp_conn *conn)
-{
-	unsigned int i;
-
-	if (conn->req_len == conn->next_req_len &&
-	    conn->tail_len == conn->next_tail_len)
-		return;
-	conn->req_len = conn->next_req_len;
-	conn->tail_len = conn->next_tail_len;
-	for (i = 0; i < conn->nr_reqs; i++)
-		fit_send(conn, &conn->reqs[i]);
-}
-
-/* A SEND: head and words, a store's page, words behind it. */
+/* A SEND gathers the head, a store's page, and the end behind the page, which stays 0. */
 static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 {
 	int err;
 
-	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_MAX, ODRP_GFP_CHOSEN));
+	req->hdr = odrp_alloc(kzalloc(ODRP_HDR_LEN, ODRP_GFP_CHOSEN));
 	if (!req->hdr)
 		return -ENOMEM;
-	err = odrp_map(conn->sess->ibdev, req->hdr, ODRP_HDR_MAX, DMA_TO_DEVICE,
+	err = odrp_map(conn->sess->ibdev, req->hdr, ODRP_HDR_LEN, DMA_TO_DEVICE,
 		       &req->hdr_dma);
 	if (err) {
 		kfree(req->hdr);
@@ -224,13 +208,16 @@ static int make_send(struct odrp_conn *conn, struct odrp_req *req)
 		return err;
 	}
 	req->sge[0].addr = req->hdr_dma;
+	req->sge[0].length = ODRP_WIRE_REQ_LEN;
+	req->sge[2].addr = req->hdr_dma + ODRP_WIRE_REQ_LEN;
+	req->sge[2].length = ODRP_WIRE_END_LEN;
 	req->wr.wr.sg_list = req->sge;
+	req->wr.wr.num_sge = odrp_conn_stores(conn) ? 3 : 1;
 	req->wr.wr.opcode = IB_WR_SEND;
-	fit_send(conn, req);
 	return 0;
 }
 
-/* A READ or WRITE: the page alone. */
+/* A READ or WRITE transfers the page alone. */
 static int make_access(struct odrp_conn *conn, struct odrp_req *req)
 {
 	req->wr.wr.sg_list = &req->sge[1];
@@ -286,7 +273,7 @@ static void free_req(struct odrp_conn *conn, struct odrp_req *req)
 		__free_page(req->bounce);
 	}
 	if (req->hdr) {
-		ib_dma_unmap_single(ibdev, req->hdr_dma, ODRP_HDR_MAX,
+		ib_dma_unmap_single(ibdev, req->hdr_dma, ODRP_HDR_LEN,
 				    DMA_TO_DEVICE);
 		kfree(req->hdr);
 	}
@@ -295,8 +282,10 @@ static void free_req(struct odrp_conn *conn, struct odrp_req *req)
 }
 
 /*
- * Register the pages that loads are written to, as many at once as allowed.  What
- * is READ needs none: then the memory node writes to nothing but its grant.
+ * Registers the bounce pages of loads, so that the memory node can write to them.  Each
+ * registration covers as many pages as the device allows.  Connections whose loads are
+ * READs do not register: there the memory node can write to nothing but the page of the
+ * grant.
  */
 static int register_loads(struct odrp_conn *conn)
 {
@@ -332,13 +321,15 @@ free_dma:
 	return err;
 }
 
-/* Make the requests: as many as the memory node granted. */
+/*
+ * Makes as many requests as the memory node granted.  0 or -errno; in either case
+ * odrp_conn_destroy() and odrp_conn_free() free what was made.
+ */
 int odrp_conn_make_reqs(struct odrp_conn *conn)
 {
 	unsigned int i;
 	int err;
 
-	odrp_conn_fit(conn);
 	conn->reqs = odrp_alloc(kvcalloc(conn->depth, sizeof(*conn->reqs),
 					 ODRP_GFP_CHOSEN));
 	if (!conn->reqs)
@@ -371,7 +362,7 @@ void odrp_conn_start(struct odrp_conn *conn)
 	spin_unlock_bh(&conn->lock);
 }
 
-/* No request is posted until odrp_conn_resume(); all wait. */
+/* No request is posted from now on: requests wait for odrp_conn_resume(). */
 void odrp_conn_pause(struct odrp_conn *conn)
 {
 	spin_lock_bh(&conn->lock);
@@ -381,9 +372,9 @@ void odrp_conn_pause(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_destroy() - give back to the device what came from it, except the CM id
+ * odrp_conn_destroy() - free requests' memory, mappings and registrations
  *
- * The connection has no queue pair.
+ * The connection's queue pair has been destroyed.  The CM id stays.
  */
 void odrp_conn_destroy(struct odrp_conn *conn)
 {

@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reconnecting: a lost session is resumed.  When a connection breaks, all of them are
- * given up, and made anew for the same session on the memory node, which has kept our
- * pages.  What was under way then goes out again; what has come meanwhile was
- * waiting for it.  Nobody outside notices but by the time that it took.
+ * Reconnecting: resumes a lost session.  When a connection breaks, the session gives up all
+ * of its connections, and makes them anew for the same session on the memory node, which has
+ * kept the pages.  Then requests that were under way are sent again, and bios that have come
+ * meanwhile, and waited, are issued.  Users of the device notice a delay, and nothing else.
  *
- * A request without an answer may have been executed or not.  Done again, a load
- * or a mapped store is the same, by a chain or as a READ or WRITE of the page; one
- * that was cut short leaves a page of old and new, in a slot that nobody may read
- * until it has been done again.  An unmapped store or an invalidate is not: the
- * entry of the memory node's table, read once all old chains have stopped, says
- * which it was.  A store that exchanges pages swaps one into the entry that has
- * come as a whole.  One that copies writes the entry before the page, and may have
- * been stopped in between: then nobody can say what the page holds, and the
- * session is dead.  (Words behind the page tell which it is.)
+ * A request without an answer may have been executed or not.  A load or a mapped store may
+ * be executed twice, by a chain or as a READ or WRITE of the page: the result is the same.
+ * A mapped store that was cut short leaves a page of old and new bytes, in a slot that
+ * nobody can read until the store has been sent again.  An unmapped store or an invalidate
+ * must not be executed twice.  The entry of the memory node's table, read once all old chains
+ * have stopped, tells whether such a request was executed.  A store exchanges pages: its
+ * chain writes the entry when the page has arrived as a whole.
  *
- * All happens in one work item, one attempt after the other, until the session
- * is live and takes what has been waiting, or is closed, or given up
- * (dead_after_ms, which another item sees to, for an attempt may wait for others).
- * A request without an answer for that long, and some time-outs more, is the end, too:
- * so however often a session breaks, none waits for ever.  How often does not count:
- * whoever can break connections could end the session by that.
+ * All happens in one work item, one attempt after the other, until the session is live and
+ * has issued what waited, or is being closed, or is dead.  An attempt may wait for others.  So
+ * a second work item (end_work()) enforces dead_after_ms and io_fail_ms, which count from the
+ * loss (fail.c), and a third one makes spares (stock.c).
+ * The session is also dead if a request has had no answer for dead_after_ms and MAX_TIMEOUTS
+ * time-outs.  So no request waits for ever, however often a session breaks.  The number of
+ * losses is not limited: with a limit, whoever can break connections could end the session.
  *
- * Memory: requests, their pages, registrations and completion queues stay, and for
- * queue pairs and CM ids there are spares (plug.c).  What has to be made all the same
- * may come from the kernel's reserves, since whoever could free memory may be waiting
- * for us.  What others allocate for it is helped by reserve.c, and their threads are
- * not held up (room.c:odrp_holds_up()).
+ * Memory: requests, their pages, registrations and completion queues stay, and queue pairs
+ * and CM ids have spares (plug.c).  What has to be allocated all the same may come from the
+ * kernel's reserves, since the tasks that could free memory may be waiting for this device.
+ * reserve.c provides memory for what others allocate meanwhile, and room.c:odrp_holds_up()
+ * does not hold up their threads.
  */
 #include <linux/blkdev.h>
 #include <linux/sched/mm.h>
@@ -34,13 +33,13 @@
 #include "compat.h"
 #include "odrp.h"
 
-/* Time-outs that a request may have without an answer, beside dead_after_ms. */
+/* A request may be without an answer for dead_after_ms and this many time-outs. */
 #define MAX_TIMEOUTS	4
 
-/* How often connections are dialled again without one more that is up. */
+/* An attempt fails after this many rounds of dialling in a row that bring up no connection. */
 #define MAX_IDLE_ROUNDS	3
 
-/* How often a session that comes and goes is spoken of. */
+/* Limits the log lines of a session that is lost and resumed again and again. */
 #define LOG_INTERVAL	(60 * HZ)
 #define LOG_BURST	20
 
@@ -51,13 +50,13 @@ static bool is_lost(struct odrp_sess *s)
 
 /* ---- what was under way ---------------------------------------------------- */
 
-/* Does an entry that is mapped, or not, say that the chain has done its work? */
+/* Does the table entry, mapped or not, say that the chain has executed the request? */
 static bool chain_executed(const struct odrp_conn *conn, bool mapped)
 {
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ? mapped : !mapped;
 }
 
-/* Has it been waiting since it was first sent for longer than any has to? */
+/* Was the request first sent longer ago than any request may be without an answer? */
 static bool req_never_answered(const struct odrp_req *req)
 {
 	const struct odrp_dev *dev = req->conn->sess->dev;
@@ -67,28 +66,25 @@ static bool req_never_answered(const struct odrp_req *req)
 	return ktime_get_ns() - req->start_ns > ms * NSEC_PER_MSEC;
 }
 
-/* Whether only its entry tells what became of a request. */
+/* Does only the table entry tell whether a request was executed? */
 static bool needs_entry(const struct odrp_conn *conn)
 {
 	return conn->chain == ODRP_WIRE_UNMAPPED_STORE ||
 	       conn->chain == ODRP_WIRE_INVALIDATE;
 }
 
-/* What became of a request: end it if it has been executed. */
-static int settle_req(struct odrp_req *req, bool mapped)
+/* Ends the request if its table entry says that it was executed. */
+static void settle_req(struct odrp_req *req, bool mapped)
 {
 	struct odrp_conn *conn = req->conn;
 
 	if (!chain_executed(conn, mapped))
-		return 0;
-	if (odrp_conn_stores(conn) && !conn->tail_len)
-		return -EILSEQ;
+		return;
 	odrp_req_settle(req);
 	odrp_issue_released(conn->q);
-	return 0;
 }
 
-/* Requests whose entries are to be read. */
+/* A batch of requests whose table entries are to be read. */
 struct settling {
 	struct odrp_req		*req[ODRP_SYNC_BATCH];
 	u64			slot[ODRP_SYNC_BATCH];
@@ -108,7 +104,7 @@ static int settle_batch(struct odrp_sess *s, struct settling *b)
 		return -ECONNRESET;
 	err = odrp_sync_read(s, b->slot, nr, mapped);
 	for (i = 0; !err && i < nr; i++)
-		err = settle_req(b->req[i], mapped[i]);
+		settle_req(b->req[i], mapped[i]);
 	return err;
 }
 
@@ -134,7 +130,7 @@ static int settle_conn(struct odrp_conn *conn, struct settling *b)
 	return err;
 }
 
-/* All requests without an answer, of whichever connection, some at a time. */
+/* Settles the requests without an answer of all connections, in batches.  0 or -errno. */
 static int sess_settle(struct odrp_sess *s)
 {
 	struct settling b = { .nr = 0 };
@@ -149,28 +145,39 @@ static int sess_settle(struct odrp_sess *s)
 
 /* ---- an attempt ------------------------------------------------------------- */
 
-/*
- * Requests fail from now on: the session is dead, and sess_teardown() may be long in coming,
- * or it is FAILING.  Whoever waits does without.  What is under way ends if no queue pair
- * has it any more; otherwise sess_disconnect() is at work, and comes here when that is so.
- */
-static void sess_release(struct odrp_sess *s)
+/* Is no old request in a queue pair any more, or is the time to wait for that over? */
+static bool has_let_go(struct odrp_sess *s)
 {
-	bool unplugged;
+	struct odrp_reconnect *r = &s->reconnect;
+	bool gone;
 
-	odrp_wake_room(s->dev);
-	odrp_sess_each_conn(s, odrp_conn_give_up);
 	spin_lock_bh(&s->lock);
-	unplugged = s->reconnect.unplugged;
+	gone = r->unplugged || !time_before(jiffies, r->let_go_at);
 	spin_unlock_bh(&s->lock);
-	if (!unplugged)
-		return;
-	odrp_sess_each_conn(s, odrp_conn_abort_unsent);
-	odrp_dev_end_wanting(s->dev);
-	odrp_sess_each_conn(s, odrp_conn_end_posted);
+	return gone;
 }
 
-/* All queue pairs are gone, and none that comes has a request before sess_go_live(). */
+/*
+ * Makes requests fail: the session is FAILING, or it is DEAD and sess_teardown() may be late.
+ * Bios that wait are issued again, and fail or go to the backing device.  Requests under way
+ * end when no queue pair has them any more, or at let_go_at.
+ *
+ * Return: whether all have ended.
+ */
+static bool sess_release(struct odrp_sess *s)
+{
+	odrp_wake_room(s->dev);
+	odrp_sess_each_conn(s, odrp_conn_hold);
+	odrp_sess_each_conn(s, odrp_conn_give_up);
+	odrp_sess_each_conn(s, odrp_conn_abort_unsent);
+	odrp_dev_end_wanting(s->dev);
+	if (!has_let_go(s))
+		return false;
+	odrp_sess_each_conn(s, odrp_conn_end_posted);
+	return true;
+}
+
+/* All queue pairs are gone.  New ones have no request before sess_go_live(). */
 static void set_unplugged(struct odrp_sess *s)
 {
 	spin_lock_bh(&s->lock);
@@ -181,8 +188,8 @@ static void set_unplugged(struct odrp_sess *s)
 }
 
 /*
- * Give up all connections, phase by phase, and keep what is under way.  The last
- * phase takes mutexes of others; see end_work().
+ * Gives up all connections, phase by phase, and keeps the requests under way.  The last phase
+ * takes mutexes that others hold, too; see end_work().
  */
 static void sess_disconnect(struct odrp_sess *s)
 {
@@ -209,36 +216,45 @@ static void conn_resume_io(struct odrp_conn *conn)
 	odrp_conn_kick(conn);
 }
 
-static bool sess_go_live(struct odrp_sess *s)
+/*
+ * Moves the session to LIVE.
+ * @looked: the session's state before table entries were read
+ *
+ * Return: 0; -EAGAIN when requests have begun to fail since then; else -ECONNRESET.
+ */
+static int sess_go_live(struct odrp_sess *s, enum odrp_state looked)
 {
+	struct odrp_reconnect *r = &s->reconnect;
 	enum odrp_state from;
-	bool live;
+	int err = -ECONNRESET;
 
 	spin_lock_bh(&s->lock);
-	live = !s->reconnect.broken && odrp_sess_move(s, ODRP_LIVE, &from);
-	if (live) {
-		s->reconnect.end = 0;
-		s->reconnect.fail_at = 0;
-		s->reconnect.unplugged = false;
+	if (looked == ODRP_LOST && odrp_sess_state(s) == ODRP_FAILING) {
+		err = -EAGAIN;
+	} else if (!r->broken && odrp_sess_move(s, ODRP_LIVE, &from)) {
+		err = 0;
+		r->end = 0;
+		r->fail_at = 0;
+		r->unplugged = false;
+		cancel_delayed_work(&r->end_work);
 	}
 	spin_unlock_bh(&s->lock);
-	return live;
+	return err;
 }
 
 /*
- * Trying again will not change these.  What the memory node says is one of them only if
- * it has proved that it is the memory node (cm.c:refusal(), handshake.c).
+ * Is another attempt of no use after this error?  An error that the memory node has sent is
+ * final only if it has proved that it is the memory node (cm.c:refusal(), handshake.c).
  */
 static bool error_is_final(int err)
 {
 	switch (err) {
-	case -EACCES:		/* the memory node has given us up */
+	case -EACCES:		/* the memory node has no such session */
 	case -EPROTO:
 	case -EPROTONOSUPPORT:
 	case -ERANGE:
 	case -EXDEV:
-	case -EILSEQ:		/* a page may have been copied in part */
-	case -ENOLINK:		/* a request is never answered */
+	case -ENOLINK:		/* a request has been without an answer for too long */
 	case -EOPNOTSUPP:
 		return true;
 	default:
@@ -246,7 +262,7 @@ static bool error_is_final(int err)
 	}
 }
 
-/* Between two attempts. */
+/* Waits for the pause between two attempts, or until the session is not lost any more. */
 static void sess_backoff(struct odrp_sess *s)
 {
 	wait_event_timeout(s->reconnect.wake, !is_lost(s),
@@ -254,8 +270,8 @@ static void sess_backoff(struct odrp_sess *s)
 }
 
 /*
- * All connections for I/O.  What is lost of their making is made again alone, as long as
- * that gets on.
+ * Makes all connections for I/O.  Only those that have failed are dialled again, as long as
+ * rounds bring up further connections.
  */
 static int sess_connect_io(struct odrp_sess *s)
 {
@@ -275,30 +291,26 @@ static int sess_connect_io(struct odrp_sess *s)
 	}
 }
 
-static void set_looking(struct odrp_sess *s, bool looking)
-{
-	spin_lock_bh(&s->lock);
-	s->reconnect.looking = looking;
-	spin_unlock_bh(&s->lock);
-}
-
 /*
- * Connections are up: what the memory node's table says, and then live.  Nobody has
- * requests fail meanwhile but who makes the session dead, as the end of its time does.
+ * All connections are up: settles requests and UNKNOWN slots by the memory node's table, and
+ * goes live.  If requests begin to fail meanwhile, they leave slots UNKNOWN, and the table is
+ * read again.  If the session is FAILING already, no request ends between the reading and
+ * going live: end_work() has run before, and ends the requests of a FAILING session once.
  */
 static int sess_look(struct odrp_sess *s)
 {
+	enum odrp_state state;
 	int err;
 
-	set_looking(s, true);
-	/* Done, also for one that has just died; and armed for the end. */
-	flush_delayed_work(&s->reconnect.end_work);
-	err = sess_settle(s);
-	if (!err)
-		err = odrp_lookup(s->dev);
-	if (!err && !sess_go_live(s))
-		err = -ECONNRESET;
-	set_looking(s, false);
+	do {
+		state = odrp_sess_state(s);
+		flush_delayed_work(&s->reconnect.end_work);
+		err = sess_settle(s);
+		if (!err)
+			err = odrp_lookup(s->dev);
+		if (!err)
+			err = sess_go_live(s, state);
+	} while (err == -EAGAIN);
 	return err;
 }
 
@@ -320,32 +332,28 @@ static int sess_attempt(struct odrp_sess *s)
 	err = odrp_keys_renew(s);
 	if (err)
 		return err;
-	/* After this no chain of before runs. */
+	/* When the connections for I/O are up, no old chain runs any more. */
 	err = sess_connect_io(s);
 	return err ?: sess_look(s);
 }
 
-static void stock_conn(struct odrp_conn *conn)
+/* All that waited has been issued: a loss from now on has times of its own. */
+static void sess_finish(struct odrp_sess *s)
 {
-	if (odrp_conn_stock(conn))
-		WRITE_ONCE(conn->sess->reconnect.lacks_spares, true);
-}
-
-/* As far as it can be had now; beats ask for the rest. */
-static void stock_spares(struct odrp_sess *s)
-{
-	WRITE_ONCE(s->reconnect.lacks_spares, false);
-	odrp_sess_each_conn(s, stock_conn);
+	spin_lock_bh(&s->lock);
+	if (odrp_sess_state(s) == ODRP_LIVE)
+		s->reconnect.unfinished = false;
+	spin_unlock_bh(&s->lock);
 }
 
 static void sess_resumed(struct odrp_sess *s)
 {
-	cancel_delayed_work(&s->reconnect.end_work);
 	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, conn_resume_io);
-	/* Nothing was freed while requests failed. */
+	sess_finish(s);
+	/* No invalidate was sent while requests failed. */
 	if (atomic64_read(&s->dev->free.pending) > 0)
 		odrp_free_arm(&s->dev->free, ODRP_FREE_AGE);
 	odrp_sess_watch(s);
@@ -354,10 +362,11 @@ static void sess_resumed(struct odrp_sess *s)
 			  s->dev->id, &s->addr.dst,
 			  jiffies_to_msecs(jiffies - s->reconnect.lost_at));
 	odrp_uevent(s->dev, ODRP_UEVENT_LIVE);
-	stock_spares(s);
+	WRITE_ONCE(s->lacks_spares, true);
+	odrp_sess_restock(s);
 }
 
-/* A memory node that breaks each new connection at once would keep us busy. */
+/* Was the session resumed just now?  A memory node may break each new connection at once. */
 static bool just_resumed(const struct odrp_sess *s)
 {
 	unsigned int ms = READ_ONCE(s->dev->reconnect_delay_ms);
@@ -366,7 +375,7 @@ static bool just_resumed(const struct odrp_sess *s)
 	       time_before(jiffies, s->reconnect.resumed_at + msecs_to_jiffies(ms));
 }
 
-/* The time to be resumed in is over: the session is dead. */
+/* If dead_after_ms is over, makes the session dead.  Return: whether this call has. */
 static bool sess_expired(struct odrp_sess *s)
 {
 	return odrp_sess_expire(s, "not resumed within %u ms (error %d)",
@@ -374,29 +383,12 @@ static bool sess_expired(struct odrp_sess *s)
 				s->reconnect.last_err);
 }
 
-/* The next end of a time: that of requests, then that of the session. */
-static void deadline_arm(struct odrp_sess *s)
-{
-	enum odrp_state state = odrp_sess_state(s);
-	unsigned long when = s->reconnect.until;
-	long left;
-
-	if (!odrp_state_is_lost(state))
-		return;
-	if (state == ODRP_LOST && s->reconnect.fail_at &&
-	    !READ_ONCE(s->reconnect.looking) &&
-	    time_before(s->reconnect.fail_at, when))
-		when = s->reconnect.fail_at;
-	left = when - jiffies;
-	mod_delayed_work(odrp_wq, &s->reconnect.end_work, max(left, 0L) + 1);
-}
-
-/* What swapon keeps open of a device, before Linux 5.19: its file, and what claims it. */
+/* Before Linux 5.19 swapon keeps a device open twice: by its file, and by its claim. */
 #define SWAPON_OPENS	2
 
 /*
- * Does a swapoff run, maybe, that would map what it could not read (unreadable.c)?  It
- * has the device open as well; one that comes later is refused (blk.c).
+ * May a swapoff be running that would map pages which it could not read (unreadable.c)?  A
+ * swapoff has the device open once more.  A swapoff that comes later is refused (blk.c).
  */
 static bool swapoff_may_run(const struct odrp_dev *dev)
 {
@@ -404,15 +396,17 @@ static bool swapoff_may_run(const struct odrp_dev *dev)
 	return !ODRP_SWAPOFF_SAFE && dev->openers > SWAPON_OPENS;
 }
 
-/* Under the lock that opens take. */
+/*
+ * Moves the session to FAILING if io_fail_ms is over, but later while a swapoff may be running.
+ * Under dev->lock, so that nobody opens the device meanwhile.  Return: whether it moved.
+ */
 static bool move_to_failing(struct odrp_sess *s)
 {
 	enum odrp_state from;
 	bool failing = false;
 
 	spin_lock_bh(&s->lock);
-	if (s->reconnect.fail_at && !s->reconnect.looking &&
-	    !time_before(jiffies, s->reconnect.fail_at)) {
+	if (s->reconnect.fail_at && !time_before(jiffies, s->reconnect.fail_at)) {
 		if (swapoff_may_run(s->dev))
 			s->reconnect.fail_at = (jiffies + HZ) ?: 1;
 		else
@@ -422,7 +416,7 @@ static bool move_to_failing(struct odrp_sess *s)
 	return failing;
 }
 
-/* Requests have waited for long enough: they fail while the session is resumed. */
+/* If io_fail_ms is over, requests fail from now on, while attempts to resume go on. */
 static void sess_begin_failing(struct odrp_sess *s)
 {
 	bool failing;
@@ -436,43 +430,39 @@ static void sess_begin_failing(struct odrp_sess *s)
 }
 
 /*
- * Connecting takes mutexes of others, who hold them while they allocate memory.
- * Who of them is in reclaim may be waiting for this device, until the session is
- * dead: so it has to die, and what is under way with it, while the work item that
- * reconnects waits.  It comes when the time is over, that of requests or that of the
- * session, or when a session that was lost has died of something else.
+ * Ends requests and the session on time, whatever the work item that reconnects waits for.
+ * Connecting takes mutexes of others, who allocate memory while they hold them.  A holder
+ * that is in reclaim may be waiting for this device, until the session is dead.  So the
+ * session has to die, and requests have to end, while the other work item still waits.
+ *
+ * Runs when io_fail_ms, dead_after_ms or the time to wait for queue pairs is over, and when
+ * the session has died of something else.
  */
 static void end_work(struct work_struct *w)
 {
 	struct odrp_sess *s = container_of(to_delayed_work(w),
 					   struct odrp_sess, reconnect.end_work);
+	unsigned long loss = READ_ONCE(s->reconnect.let_go_at);
+	bool released;
 
 	sess_expired(s);
-	/* A dead one does not wait for who opens the device: blk.c:may_open(). */
+	/* Not if dead: sess_begin_failing() waits for opens (blk.c:may_open()). */
 	if (odrp_sess_state(s) == ODRP_LOST)
 		sess_begin_failing(s);
-	if (!odrp_sess_waits(s))
-		sess_release(s);
-	deadline_arm(s);
-}
-
-static void deadline_start(struct odrp_sess *s)
-{
-	unsigned int ms = s->dev->backing ? 0 : READ_ONCE(s->dev->io_fail_ms);
-	unsigned long fail_at = s->reconnect.lost_at + msecs_to_jiffies(ms);
-	bool sooner = ms && time_before(fail_at, s->reconnect.until);
-
+	released = s->reconnect.released ||
+		   (!odrp_sess_waits(s) && sess_release(s));
 	spin_lock_bh(&s->lock);
-	s->reconnect.end = s->reconnect.until ?: 1;
-	s->reconnect.fail_at = sooner ? fail_at ?: 1 : 0;
+	/* Not if the session has been live and lost again meanwhile. */
+	if (!odrp_sess_waits(s) && s->reconnect.let_go_at == loss)
+		s->reconnect.released = released;
+	odrp_sess_arm_end(s);
 	spin_unlock_bh(&s->lock);
-	deadline_arm(s);
 }
 
 /*
- * Until the session is not lost any more.  One that was resumed and then
- * refused what had been waiting has not served anybody: that was an attempt like
- * others, and their time goes on.
+ * Makes attempts until the session is not lost any more.  If the session was resumed, and a
+ * new connection then refused the requests that waited, nobody has been served: that counts
+ * as a failed attempt, and the times of the first loss go on.
  */
 static void sess_reconnect(struct odrp_sess *s)
 {
@@ -482,18 +472,9 @@ static void sess_reconnect(struct odrp_sess *s)
 	int err;
 
 	s->reconnect.refused = false;
-	if (!refused) {
-		s->reconnect.lost_at = jiffies;
-		s->reconnect.last_err = 0;
-		s->reconnect.until = jiffies +
-			msecs_to_jiffies(READ_ONCE(dev->dead_after_ms));
-	}
-	deadline_start(s);
-	odrp_wake_room(dev);
+	s->reconnect.last_err = refused ? -ENOBUFS : 0;
 	odrp_uevent(dev, ODRP_UEVENT_LOST);
 	sess_disconnect(s);
-	if (refused)
-		s->reconnect.last_err = -ENOBUFS;
 	if (refused || again)
 		sess_backoff(s);
 	while (is_lost(s) && !sess_expired(s)) {
@@ -504,7 +485,6 @@ static void sess_reconnect(struct odrp_sess *s)
 			return;
 		}
 		s->reconnect.last_err = err;
-		deadline_arm(s);
 		sess_disconnect(s);
 		if (error_is_final(err))
 			odrp_sess_die(s, "cannot be resumed (error %d)",
@@ -513,7 +493,7 @@ static void sess_reconnect(struct odrp_sess *s)
 	}
 }
 
-/* What is different now from what an operator would expect. */
+/* Logs what an operator has to know about a dead device. */
 static void report_dead(struct odrp_dev *dev, bool forced)
 {
 	if (forced)
@@ -527,10 +507,10 @@ static void report_dead(struct odrp_dev *dev, bool forced)
 }
 
 /*
- * The session is dead: all of it is torn down, once.  If its device has been
- * removed by force then that is reported, also of one that had been dead before and
- * was served by its backing device.  Its connections may be well: then the
- * memory node hears a goodbye, and need not wait for us to come again.
+ * Tears down a dead session, once.  If its device has been removed by force then that is
+ * reported, also if the session had been dead before and the backing device served.  The
+ * connections may still work: then the memory node is sent a goodbye, and need not wait for
+ * the session to be resumed.
  */
 static void sess_teardown(struct odrp_sess *s)
 {
@@ -543,11 +523,12 @@ static void sess_teardown(struct odrp_sess *s)
 	report_dead(s->dev, forced);
 	if (!s->reconnect.torn_down) {
 		s->reconnect.torn_down = true;
-		cancel_delayed_work_sync(&s->reconnect.end_work);
 		odrp_beat_stop(s);
 		if (forced)
 			odrp_beat_bye(s);
 		odrp_sess_hang_up(s);
+		/* All requests have ended, also those that a queue pair has kept. */
+		cancel_delayed_work_sync(&s->reconnect.end_work);
 		odrp_reserve_drop(&s->reserve);
 	}
 	odrp_uevent(s->dev, ODRP_UEVENT_DEAD);
@@ -561,9 +542,6 @@ static void reconnect_work(struct work_struct *w)
 
 	if (is_lost(s))
 		sess_reconnect(s);
-	else if (READ_ONCE(s->reconnect.lacks_spares) &&
-		 odrp_sess_state(s) == ODRP_LIVE)
-		stock_spares(s);
 	if (odrp_sess_state(s) == ODRP_DEAD)
 		sess_teardown(s);
 	memalloc_noreclaim_restore(reserves);

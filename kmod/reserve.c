@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Memory that is put by for those who resume a lost session.
+ * Memory that is kept for the threads that resume a lost session.
  *
- * What we allocate for that may come from the kernel's reserves (reconnect.c).  But
- * ib_mad, ib_cm and the network have work to do as well, and allocate like anybody
- * else, with GFP_KERNEL for each packet of the connection manager.  When the device
- * is the machine's swap, nobody can free memory while the session is lost; so they
- * would wait in vain, and so would the session.
+ * What the module allocates to resume may come from the kernel's reserves (reconnect.c).
+ * But ib_mad, ib_cm and the network have work to do as well, and allocate with GFP_KERNEL,
+ * for each packet of the connection manager.  When the device is the machine's swap, nobody
+ * can free memory while the session is lost.  So their allocations would not succeed, and
+ * the session would not be resumed.
  *
- * Therefore some pages are kept, and given to the machine a part with each attempt.
- * By then whoever would take them for himself waits for the device already.  When
- * the session lives they are collected again, some with each beat, as far as that
- * needs no waiting.
+ * Therefore the module keeps some pages, and frees a part of them with each attempt.  By
+ * then other tasks that would take the pages are waiting for the device already.  When the
+ * session is live, each heartbeat collects some pages again, as far as that is possible
+ * without waiting.
  *
- * Only one of those who create, beat, reconnect and destroy runs at a time, so there is
- * no lock.
+ * There is no lock: creating a session, heartbeats, reconnecting and closing never run at
+ * the same time.
  */
 #include <linux/gfp.h>
 #include <linux/list.h>
@@ -50,7 +50,7 @@ static void reserve_release(struct odrp_reserve *r, unsigned int max)
 	}
 }
 
-/* As much as can be had; what is missing may come with the beats. */
+/* Takes as many pages as possible; heartbeats may collect the rest. */
 void odrp_reserve_init(struct odrp_reserve *r)
 {
 	INIT_LIST_HEAD(&r->pages);
@@ -58,19 +58,19 @@ void odrp_reserve_init(struct odrp_reserve *r)
 	reserve_fill(r, PAGES, GFP_KERNEL | __GFP_NORETRY);
 }
 
-/* The session lives. */
+/* With each heartbeat. */
 void odrp_reserve_collect(struct odrp_reserve *r)
 {
 	reserve_fill(r, PER_BEAT, GFP_NOWAIT);
 }
 
-/* It is lost, and tried again. */
+/* Before each attempt to resume the session. */
 void odrp_reserve_spend(struct odrp_reserve *r)
 {
 	reserve_release(r, PER_ATTEMPT);
 }
 
-/* It is dead, or the device goes. */
+/* The session is dead or being closed. */
 void odrp_reserve_drop(struct odrp_reserve *r)
 {
 	reserve_release(r, PAGES);

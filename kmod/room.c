@@ -1,22 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Writers are held up while too many bios wait for requests, or too many stores are
- * under way to the backing device, which may be slower.
+ * Writers sleep while too many bios wait for requests, or too many stores are under way to
+ * the backing device, which may be slower.
+ *
+ * A writer sleeps within submit_bio(), where it holds a reference to the queue
+ * (q_usage_counter).  A freeze of the queue waits until nobody holds a reference, and blocks
+ * everybody else who comes to the device, also to read what needs no memory node.  The kernel
+ * freezes a queue when somebody writes one of its attributes, such as the elevator or a
+ * limit.  So a freeze ends the sleep: the bio is parked like others (issue.c), and the writer
+ * leaves the queue.  No other writer comes while the queue is frozen.  The start of a freeze
+ * wakes nobody, so sleeping writers look for it.
  */
+#include <linux/blkdev.h>
+#include <linux/percpu-refcount.h>
 #include <linux/sched.h>
 #include <linux/wait.h>
 #include "odrp.h"
 
-/* Stores to a backing device. */
+/* Most stores under way to the backing device before writers sleep. */
 #define MAX_STORES	1024
 
-/* How many bios may wait for requests before writers are made to sleep. */
+/* How often a sleeping writer looks whether the queue is being frozen. */
+#define LOOK_MS		50
+
+/* How many bios may be parked before writers sleep. */
 static unsigned int room(const struct odrp_dev *dev)
 {
 	return dev->sess.nr_queues * dev->sess.depth;
 }
 
-/* Bios have been taken from the lists of those that wait for requests. */
+/* @nr bios have been taken from the lists of parked bios. */
 void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 {
 	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
@@ -26,12 +39,13 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 }
 
 /*
- * odrp_holds_up() - may whoever writes be made to wait for others' writes to end?
+ * odrp_holds_up() - may the current task be made to wait for others' writes to end?
  *
- * Workqueues may not while the session is lost, for some resume it: ib_mad,
- * for one, allocates for each packet that it receives, with GFP_KERNEL.  When that
- * has to reclaim memory and comes here, it would wait for the session, and the
- * session for it.  What kswapd would go on sending takes memory for each bio.
+ * Workers of workqueues may not while the session is lost, for some are needed to resume it:
+ * ib_mad, for one, allocates for each packet that it receives, with GFP_KERNEL.  If such an
+ * allocation had to reclaim memory and came here, the worker would wait for the session, and
+ * the session for the worker.  kswapd may be held up: what it would go on sending takes
+ * memory for each bio.
  */
 bool odrp_holds_up(const struct odrp_dev *dev)
 {
@@ -39,7 +53,7 @@ bool odrp_holds_up(const struct odrp_dev *dev)
 	       !odrp_state_is_lost(odrp_sess_state(&dev->sess));
 }
 
-/* The session is lost, or dead: whoever waits looks again. */
+/* The session is lost, failing or dead: sleeping writers check again. */
 void odrp_wake_room(struct odrp_dev *dev)
 {
 	wake_up_all(&dev->room);
@@ -55,33 +69,49 @@ void odrp_backing_stored(struct odrp_dev *dev)
 		wake_up_all(&dev->backing_room);
 }
 
+/* Is the queue frozen, or about to be as soon as nobody is within submit_bio()? */
+static bool is_frozen(const struct odrp_dev *dev)
+{
+	return percpu_ref_is_dying(&dev->disk->queue->q_usage_counter);
+}
+
 static bool backing_has_room(const struct odrp_dev *dev)
 {
 	return atomic_read(&dev->backing_stores) <= MAX_STORES ||
-	       !odrp_holds_up(dev);
+	       !odrp_holds_up(dev) || is_frozen(dev);
 }
 
 static bool has_room(const struct odrp_dev *dev)
 {
 	return atomic_read(&dev->parked) <= room(dev) ||
-	       !odrp_dev_serves(dev) || !odrp_holds_up(dev);
+	       !odrp_dev_serves(dev) || !odrp_holds_up(dev) || is_frozen(dev);
+}
+
+static void wait_for(struct odrp_dev *dev, wait_queue_head_t *head,
+		     bool (*has)(const struct odrp_dev *dev))
+{
+	DEFINE_WAIT(wait);
+
+	odrp_stat_inc(dev, waits_room);
+	do {
+		prepare_to_wait(head, &wait, TASK_UNINTERRUPTIBLE);
+		if (!has(dev))
+			io_schedule_timeout(msecs_to_jiffies(LOOK_MS));
+	} while (!has(dev));
+	finish_wait(head, &wait);
 }
 
 /*
- * odrp_wait_room() - make a writer wait while too much is waiting already
+ * odrp_wait_for_room() - odrp_wait_room() when something is waiting
  *
- * Reclaim that is never held up sends all of memory to a device that is slower,
- * finds nothing but pages under writeback, and kills somebody.  What is waited for
- * are completions, or the end of the session: never memory.
+ * Without this, reclaim would send all of memory to a slower device, find nothing but pages
+ * under writeback, and call the OOM killer.  A writer waits for completions, for the end of
+ * the session, or for a freeze of the queue: never for memory.
  */
-void odrp_wait_room(struct odrp_dev *dev)
+void odrp_wait_for_room(struct odrp_dev *dev)
 {
-	if (!backing_has_room(dev)) {
-		odrp_stat_inc(dev, waits_room);
-		io_wait_event(dev->backing_room, backing_has_room(dev));
-	}
-	if (has_room(dev))
-		return;
-	odrp_stat_inc(dev, waits_room);
-	io_wait_event(dev->room, has_room(dev));
+	if (!backing_has_room(dev))
+		wait_for(dev, &dev->backing_room, backing_has_room);
+	if (!has_room(dev))
+		wait_for(dev, &dev->room, has_room);
 }

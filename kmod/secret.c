@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A secret out of a keyring: a key of type logon, which only the kernel can read, in
- * the keyrings of who asks.  It is copied, for whoever resumes a session has other
- * keyrings, or none, and may not wait.
+ * Reads a secret from a keyring: a key of type logon, which only the kernel can read, in the
+ * keyrings of the current task.  The secret is copied, because the thread that resumes a
+ * session has other keyrings, or none, and may not wait.
  */
 #include <linux/capability.h>
 #include <linux/ctype.h>
@@ -53,12 +53,13 @@ static int copy(struct key *key, const char *name, u8 *ret_secret)
 }
 
 /*
- * odrp_secret_get() - the secret of a name
+ * odrp_secret_get() - get the secret of a name
  *
- * May sleep.  By who writes to sysfs: his keyrings count, and nobody is asked for what
- * they do not have.  From then on there is randomness for nonces.
+ * Called by the task that writes to sysfs; may sleep.  Searches the keyrings of that task,
+ * and asks no program for a missing key.  Also waits until the kernel has random numbers,
+ * so that nonces can be made from then on.
  *
- * Return: 0; else -errno, and the log says why.  The caller wipes it.
+ * Return: 0; else -errno, and the log says why.  The caller wipes the secret.
  */
 int odrp_secret_get(const char *name, u8 ret_secret[ODRP_AUTH_SECRET])
 {

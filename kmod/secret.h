@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The secret that a compute node shares with a memory node: from the keyrings of who
- * adds the device, kept with the session, and shown to nobody.
+ * The secret that a compute node shares with a memory node.  It comes from the keyrings of
+ * the task that adds the device, is kept with the session, and cannot be read back.
  */
 #ifndef _ODRP_SECRET_H
 #define _ODRP_SECRET_H

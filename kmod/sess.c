@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The session: all connections to the memory node, from the first to the end.
- * Its states are in state.h.  One whose connections break is resumed by
- * reconnect.c; one that is dead stays dead: its device fails all I/O until it is
- * removed, unless it has a backing device (backing.c).
+ * The session: all connections to the memory node, from the first one to closing.
+ * state.h has the states.  reconnect.c resumes a session whose connections break.  A dead
+ * session stays dead: its device fails all I/O until it is removed, unless it has a backing
+ * device (backing.c).
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "odrp.h"
-
-/*
- * odrp_sess_lose_device() - nothing of the session is on its RDMA device
- *
- * For one that is live, lost or dead, and stays so: under ctl.c's mutex.
- */
-void odrp_sess_lose_device(struct odrp_sess *s)
-{
-	odrp_sess_die(s, "its RDMA device is being removed");
-	flush_work(&s->reconnect.work);
-}
 
 static int open_admin(struct odrp_sess *s)
 {
@@ -42,7 +31,7 @@ static int open_admin(struct odrp_sess *s)
 	return odrp_conn_stock(s->admin);
 }
 
-/* The connection is up: what it needs for I/O. */
+/* The connection is up: makes what it needs for I/O. */
 static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 {
 	struct odrp_conn *conn = q->conn[chain];
@@ -65,8 +54,8 @@ static int open_io(struct odrp_sess *s, struct odrp_queue *q, u8 chain)
 }
 
 /*
- * The first one alone: the memory node answers it when all is there that it has to make
- * for a new session, and takes no other before.
+ * Makes the first I/O connection alone: the memory node answers it when everything is there
+ * that a new session needs, and accepts no other I/O connection before.
  */
 static int connect_io(struct odrp_sess *s)
 {
@@ -128,6 +117,7 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 	if (err)
 		return err;
 	odrp_fail_init(s);
+	odrp_stock_init(s);
 	odrp_watch_init(s);
 	odrp_beat_prepare(s);
 	odrp_reserve_init(&s->reserve);
@@ -149,10 +139,10 @@ static int open_sess(struct odrp_sess *s, unsigned int queues,
 }
 
 /*
- * odrp_sess_open() - connect to the memory node and hear what it grants
+ * odrp_sess_open() - connect to the memory node, and take over what it grants
  *
- * Others' mutexes are taken for it, and memory is taken under them, which is not
- * to be waited for where another device of ours may be lost.
+ * Connecting takes mutexes of others, and allocates memory while it holds them.  That must
+ * not wait for I/O: another odrp device may be lost, and need the same mutexes.
  *
  * Return: 0 with the admin connection up, or -errno with nothing left behind.
  */
@@ -175,22 +165,23 @@ static int go_live(struct odrp_sess *s)
 	err = open_queues(s);
 	if (err)
 		return err;
-	/* What fails until now fails this; from now on the session is resumed. */
+	/* If a connection broke before, this fails; a session that breaks later is resumed. */
 	spin_lock_bh(&s->lock);
 	live = odrp_sess_move(s, ODRP_LIVE, &from);
 	spin_unlock_bh(&s->lock);
 	if (!live)
-		return -ECONNRESET;	/* lost again, and said so */
+		return -ECONNRESET;	/* the session is dead, and fail.c has logged why */
 	odrp_sess_watch(s);
 	return 0;
 }
 
 /*
- * odrp_sess_go_live() - make the connections for I/O, as odrp_sess_open()
+ * odrp_sess_go_live() - make the connections for I/O
  *
- * Everything that a request touches is there.
+ * Waits for no I/O, as odrp_sess_open().  The caller has made everything that a request
+ * touches.
  *
- * Return: 0 with the session live; else -errno, and the session is to be closed.
+ * Return: 0 with the session live; else -errno, and the caller closes the session.
  */
 int odrp_sess_go_live(struct odrp_sess *s)
 {
@@ -202,8 +193,7 @@ int odrp_sess_go_live(struct odrp_sess *s)
 }
 
 /*
- * Disconnect.  The structures stay for those who still look at them; there is
- * nothing behind them any more.
+ * Disconnects.  The structures stay for threads that still read them, without connections.
  */
 void odrp_sess_close(struct odrp_sess *s)
 {
@@ -212,7 +202,7 @@ void odrp_sess_close(struct odrp_sess *s)
 	spin_lock_bh(&s->lock);
 	odrp_sess_move(s, ODRP_CLOSING, &from);
 	spin_unlock_bh(&s->lock);
-	/* From here on nobody queues it. */
+	/* Nobody queues reconnect.work from here on. */
 	wake_up_all(&s->reconnect.wake);
 	flush_work(&s->reconnect.work);
 	cancel_delayed_work_sync(&s->reconnect.end_work);
@@ -225,7 +215,7 @@ void odrp_sess_close(struct odrp_sess *s)
 	odrp_sess_move(s, ODRP_CLOSED, &from);
 }
 
-/* What RDMA may call us for stays. */
+/* If a queue pair is stuck, its events may still name the connections: these stay. */
 void odrp_sess_free(struct odrp_sess *s)
 {
 	odrp_reconnect_exit(s);

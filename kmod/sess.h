@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The session: its connections, its state, and what keeps or resumes it.
+ * The session: its connections, its state, its heartbeat, and what resumes it.
  */
 #ifndef _ODRP_SESS_H
 #define _ODRP_SESS_H
@@ -14,7 +14,7 @@
 #include "dev.h"
 #include "state.h"
 
-/* What the memory node may write to: the grant, one page of its own. */
+/* The page that the memory node writes its grant to; nothing else is in the page. */
 struct odrp_ctl_buf {
 	void			*page;
 	u64			dma;
@@ -30,18 +30,18 @@ struct odrp_beat {
 	u64			raddr;
 	u32			rkey;
 	u32			period_ms;
-	u32			dead_ms;
+	u32			dead_ms;	/* the most that the memory node grants */
 	u64			nr;
 	atomic_t		busy;
-	unsigned long		deadline;	/* of the one that is busy */
+	unsigned long		deadline;	/* jiffies: of the heartbeat under way */
 	struct delayed_work	work;
-	struct ratelimit_state	asks;		/* to be left */
+	struct ratelimit_state	asks;		/* reports of requests to leave */
 };
 
 /* How many entries of the memory node's table are read at a time. */
 #define ODRP_SYNC_BATCH		32
 
-/* Where entries of the memory node's table are read to, and by what. */
+/* The buffer and the work requests by which entries of the memory node's table are read. */
 struct odrp_sync {
 	__be64			*entries;
 	struct odrp_sync_read	*reads;
@@ -49,67 +49,70 @@ struct odrp_sync {
 	u32			rkey;	/* of the table */
 };
 
-/* The rkeys of a session with ODRP_WIRE_F_KEYED, see keys.h. */
+/* The rkeys for pages, of a session with ODRP_WIRE_F_KEYED; see keys.h. */
 struct odrp_keys {
 	u32			*rkeys;	/* NULL: none */
-	__be32			*buf;	/* they are read to, a page at a time */
+	__be32			*buf;	/* a page that the rkeys are read to */
 	u64			dma;
-	u32			rkey;	/* of where they are */
+	u32			rkey;	/* for reading the rkeys */
 };
 
 /*
  * struct odrp_reconnect - resuming a lost session
- * @wq:		its own: it waits for the memory node, and when no worker can be
- *		made the rescuer waits. Nobody else's work may be behind it
+ * @wq:		for @work alone.  @work waits for the memory node; when the kernel can make no
+ *		worker, the rescuer runs @work and waits: other work must not be behind it
  * @broken:	a connection has broken since the attempt began; guarded by
  *		odrp_sess.lock
- * @torn_down:	the session is dead, and all has been torn down
- * @reported_forced: ... and the report said that the device was removed by force
- * @refused:	a new connection has refused what was waiting for it; only the
- *		work item sets it and asks
- * @lost_at: jiffies
- * @resumed_at: when it was last resumed; 0: never
+ * @unfinished:	the session has been lost, and has not issued again all that waited: if
+ *		it is lost now, the times of the first loss go on; guarded by odrp_sess.lock
+ * @torn_down:	the session is dead, and has been torn down
+ * @reported_forced: the report of the dead session said that the device was removed by force
+ * @refused:	a new connection has refused the requests that waited; only @work uses this
+ * @lost_at:	when the session was lost.  All times are in jiffies; odrp_sess.lock guards
+ *		this field and the next five
  * @until:	when the attempts end
- * @end:	the same; 0: not reconnecting, nothing ends; guarded by odrp_sess.lock
- * @fail_at:	when requests begin to fail; 0: with the session; guarded by
- *		odrp_sess.lock
- * @looking:	entries are being read: requests do not begin to fail; guarded by
- *		odrp_sess.lock
- * @unplugged:	no queue pair has any of our requests; guarded by odrp_sess.lock
- * @end_work:	has the session die then, whatever @work waits for
- * @last_err:	of the last attempt
+ * @end:	@until, but never 0, from the first loss until the session is live; else 0
+ * @fail_at:	when requests begin to fail; 0: when the session dies
+ * @unplugged:	no queue pair has a request from before the loss
+ * @let_go_at:	when requests end even if a queue pair may still have them
+ * @released:	the session is FAILING or DEAD, and requests from before have ended; for
+ *		@end_work
+ * @resumed_at: when the session was last resumed; 0: never
+ * @end_work:	ends requests and the session on time, whatever @work waits for
+ * @last_err:	the error of the last attempt
  */
 struct odrp_reconnect {
 	struct workqueue_struct	*wq;
 	struct work_struct	work;
 	wait_queue_head_t	wake;
 	bool			broken;
+	bool			unfinished;
 	bool			torn_down;
 	bool			reported_forced;
 	bool			refused;
 	unsigned long		lost_at;
-	unsigned long		resumed_at;
 	unsigned long		until;
 	unsigned long		end;
 	unsigned long		fail_at;
-	bool			looking;
 	bool			unplugged;
-	bool			lacks_spares;	/* the session lives, and ... */
+	unsigned long		let_go_at;
+	bool			released;
+	unsigned long		resumed_at;
 	struct delayed_work	end_work;
-	struct ratelimit_state	log_limit;	/* lost, resumed */
+	struct ratelimit_state	log_limit;	/* lines about lost and resumed */
 	int			last_err;
 };
 
 /*
- * struct odrp_auth - who we are to the memory node, and what proves it
+ * struct odrp_auth - the compute node's name, and what proves it to the memory node
  * @on:		the device has a key
- * @name:	ours, filled up with zeros
+ * @name:	name of the compute node, filled up with zeros
  * @secret:	guarded by @lock
- * @conn:	of handshakes; NULL: there is no key
- * @knock:	the REQ of a handshake that is being made
- * @key:	K of the last handshake; of who connects
+ * @conn:	the connection for handshakes; NULL: the device has no key
+ * @knock:	the REQ of the handshake that is being made
+ * @key:	K of the last handshake; only the thread that connects changes it
  * @handle:	names @key to the memory node
- * @counter:	of REQs under @key
+ * @counter:	counter of the last REQ under @key
  */
 struct odrp_auth {
 	bool			on;
@@ -123,7 +126,7 @@ struct odrp_auth {
 	u64			counter;
 };
 
-/* Pages put by, see reserve.c. */
+/* Pages that are kept for resuming, see reserve.c. */
 struct odrp_reserve {
 	struct list_head	pages;
 	u32			nr;
@@ -137,10 +140,11 @@ struct odrp_sess {
 	u64			token;
 	u16			nr_queues;
 	u16			depth;
-	u32			features;	/* offered; then: granted */
+	u32			features;	/* offered; after the accept: granted */
 	struct ib_device	*ibdev;
+	struct list_head	card_user;	/* on card.c's list, while ibdev is set */
 	struct ib_pd		*pd;
-	bool			stuck;	/* a connection is */
+	bool			stuck;	/* a connection is stuck: see odrp_conn */
 	struct odrp_auth	auth;
 	struct odrp_conn	*admin;
 	struct odrp_queue	*queues;
@@ -149,10 +153,12 @@ struct odrp_sess {
 	struct odrp_sync	sync;
 	struct odrp_keys	keys;
 	struct odrp_reconnect	reconnect;
+	struct work_struct	stock_work;
+	bool			lacks_spares;	/* a spare is missing */
 	struct odrp_reserve	reserve;
 	spinlock_t		lock;
 	struct delayed_work	watch_work;
-	int			event;	/* of the device, the last; for ... */
+	int			event;	/* the device's last one, for event_work */
 	struct work_struct	event_work;
 };
 
@@ -161,7 +167,7 @@ static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 	return atomic_read(&s->state);
 }
 
-/* Requests that cannot be posted may wait until they can. */
+/* May requests that cannot be posted now wait until they can? */
 static inline bool odrp_sess_waits(const struct odrp_sess *s)
 {
 	enum odrp_state state = odrp_sess_state(s);
@@ -169,7 +175,7 @@ static inline bool odrp_sess_waits(const struct odrp_sess *s)
 	return state != ODRP_DEAD && state != ODRP_FAILING;
 }
 
-/* fail.c: the session's state, and what brings it down */
+/* fail.c: changes of the session's state, and failures */
 void odrp_fail_init(struct odrp_sess *s);
 void odrp_sess_check_patience(const struct odrp_sess *s);
 bool odrp_sess_move(struct odrp_sess *s, enum odrp_state to,
@@ -182,8 +188,15 @@ __printf(2, 3)
 bool odrp_sess_expire(struct odrp_sess *s, const char *fmt, ...);
 void odrp_sess_event(struct odrp_sess *s, int event);
 void odrp_sess_no_events(struct odrp_sess *s);
+void odrp_sess_arm_end(struct odrp_sess *s);
 void odrp_reconnect_queue(struct odrp_sess *s);
-void odrp_reconnect_restock(struct odrp_sess *s);
+void odrp_sess_restock(struct odrp_sess *s);
+
+/* card.c: RDMA devices, and the removal of one */
+int odrp_card_init(void);
+void odrp_card_exit(void);
+int odrp_card_take(struct odrp_sess *s, struct ib_device *ibdev);
+void odrp_card_put(struct odrp_sess *s);
 
 /* watch.c: time-outs of requests */
 void odrp_watch_init(struct odrp_sess *s);
@@ -195,30 +208,33 @@ int odrp_sess_open(struct odrp_sess *s, unsigned int queues,
 int odrp_sess_go_live(struct odrp_sess *s);
 void odrp_sess_close(struct odrp_sess *s);
 void odrp_sess_free(struct odrp_sess *s);
-void odrp_sess_lose_device(struct odrp_sess *s);
 
 /* reconnect.c: resuming a lost session */
 int odrp_reconnect_init(struct odrp_sess *s);
 void odrp_reconnect_exit(struct odrp_sess *s);
 
+/* stock.c: spare queue pairs and connection ids */
+void odrp_stock_init(struct odrp_sess *s);
+void odrp_stock_stop(struct odrp_sess *s);
+
 /* dial.c: connections for I/O, many at a time */
 int odrp_dial(struct odrp_sess *s, unsigned int from, unsigned int *ret_left);
 
-/* lookup.c: slots of which nobody knows whether they have a page */
+/* lookup.c: reads whether UNKNOWN slots have a page */
 int odrp_lookup(struct odrp_dev *dev);
 
-/* handshake.c: who is who */
+/* handshake.c: the compute node and the memory node prove who they are */
 int odrp_handshake_open(struct odrp_sess *s);
 int odrp_handshake(struct odrp_sess *s);
 
-/* sync.c: what the memory node has */
+/* sync.c: reads from the memory node */
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
 		   bool *ret_mapped);
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
 
-/* reserve.c: memory for others who resume it */
+/* reserve.c: memory for other threads that resume a session */
 void odrp_reserve_init(struct odrp_reserve *r);
 void odrp_reserve_collect(struct odrp_reserve *r);
 void odrp_reserve_spend(struct odrp_reserve *r);
@@ -239,7 +255,8 @@ void odrp_beat_bye(struct odrp_sess *s);
 void odrp_beat_forget(struct odrp_sess *s);
 void odrp_beat_exit(struct odrp_sess *s);
 
-/* hangup.c: the end of what is under way */
+/* hangup.c: ends connections, and the requests on them */
+void odrp_conn_hold(struct odrp_conn *conn);
 void odrp_conn_give_up(struct odrp_conn *conn);
 void odrp_conn_abort_unsent(struct odrp_conn *conn);
 void odrp_conn_end_posted(struct odrp_conn *conn);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What authenticates a connection that is made: the REQ is signed with K of the last
- * handshake, and so is each answer that is believed.  The MAC counts for this REQ, between
- * these addresses, and for the queue pair of who made it.
+ * Authenticates connections that are made: signs the REQ with K of the last handshake, and
+ * checks the MAC of the answer.  A MAC is valid for one REQ, between two addresses, and for
+ * the queue pair of its sender.
  */
 #include <linux/string.h>
 #include "auth.h"
 #include "cm.h"
 #include "odrp.h"
 
-/* Whether a connection is one that is signed; the handshake's own is not. */
+/* Are the connection's REQ and answer signed?  Those of the handshake's connection are not. */
 bool odrp_sign_on(const struct odrp_conn *conn)
 {
 	return conn->sess->auth.conn && !conn->msgs;
 }
 
-/* IPv4 as ::ffff:a.b.c.d. */
+/* Writes an IPv4 address as ::ffff:a.b.c.d. */
 static void put_addr(const struct sockaddr_storage *from, u8 *ret)
 {
 	const struct sockaddr_in *in = (const void *)from;
@@ -25,7 +25,7 @@ static void put_addr(const struct sockaddr_storage *from, u8 *ret)
 	memcpy(ret + 12, &in->sin_addr, 4);
 }
 
-/* odrp_sign_addrs() - the ends of a connection, as its MACs and proofs have them */
+/* odrp_sign_addrs() - get the addresses of a connection in the form that is signed */
 void odrp_sign_addrs(const struct rdma_cm_id *id, u8 *ret_cnode, u8 *ret_mnode)
 {
 	put_addr(&id->route.addr.src_addr, ret_cnode);
@@ -45,7 +45,7 @@ static void fill_bound(const struct odrp_conn *conn, enum odrp_auth_what what,
 }
 
 /*
- * odrp_sign_req() - what else a REQ has to say is there: handle, counter and MAC
+ * odrp_sign_req() - fill in handle, counter and MAC of a REQ that is otherwise complete
  *
  * The connection's address is resolved, and it has its queue pair.
  */
@@ -62,10 +62,11 @@ void odrp_sign_req(struct odrp_conn *conn, struct odrp_auth_req *r)
 }
 
 /*
- * odrp_sign_check() - is an answer from who has K?
- * @qpn: of the memory node, as the answer says; of a REJ 0
- * @len: bytes of it that are signed; the MAC is behind them
- * @max: bytes that came
+ * odrp_sign_check() - does an answer have the right MAC, made with K?
+ * @qpn: the memory node's queue pair, as the answer names it; 0 for a REJ
+ * @p: the answer
+ * @len: number of bytes that are signed; the MAC is behind them
+ * @max: number of bytes received
  *
  * Return: 0, or -EKEYREJECTED.
  */

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Slot states and their transitions.  Each function is one compare-and-swap
- * loop on one byte, so it may be called in any context, with any lock held.
+ * Slot states and their transitions.  Each function changes the byte of a slot by
+ * compare-and-swap, so it may be called in any context, with any lock held.
  *
  * On the data path: issue.c begins a request with odrp_slot_begin_*(), done.c ends it
  * with odrp_slot_end().
  */
-#include <linux/atomic.h>
-#include <linux/compiler.h>
 #include "slot.h"
 
 #define STATE(v)	((v) & ODRP_SLOT_STATE_MASK)
@@ -26,19 +24,13 @@ static bool owned(u8 v)
 	}
 }
 
-/* Of flags an idle slot carries those of its state alone: old is the whole byte. */
-static bool slot_take(struct odrp_slots *s, u64 slot, u8 old, u8 new)
-{
-	return cmpxchg(&s->st[slot], old, new) == old;
-}
-
 /*
- * odrp_slot_begin_load() - may the slot be loaded, and how
+ * odrp_slot_begin_load_any() - odrp_slot_begin_load() for a slot in any state
  *
- * A slot whose free is pending has no contents any more: it reads as zeros
- * from the moment it was freed, whenever the worker gets to it.
+ * A slot whose free is pending has no contents any more: it reads as zeros from the
+ * moment it was freed, whenever the worker sends the invalidate.
  */
-enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
+enum odrp_slot_act odrp_slot_begin_load_any(struct odrp_slots *s, u64 slot)
 {
 	for (;;) {
 		u8 v = READ_ONCE(s->st[slot]);
@@ -53,7 +45,7 @@ enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
 		case ODRP_SLOT_GONE:
 			return ODRP_SLOT_DO_FAIL;
 		case ODRP_SLOT_MAPPED:
-			if (slot_take(s, slot, v, ODRP_SLOT_LOADING))
+			if (odrp_slot_swap(s, slot, v, ODRP_SLOT_LOADING))
 				return ODRP_SLOT_DO_LOAD;
 			break;
 		default:
@@ -62,35 +54,33 @@ enum odrp_slot_act odrp_slot_begin_load(struct odrp_slots *s, u64 slot)
 	}
 }
 
-/*
- * odrp_slot_begin_store() - may the slot be stored to, and by which chain
- */
-enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
+/* odrp_slot_begin_store_any() - odrp_slot_begin_store() for a slot in any state */
+enum odrp_slot_act odrp_slot_begin_store_any(struct odrp_slots *s, u64 slot)
 {
 	for (;;) {
 		u8 v = READ_ONCE(s->st[slot]);
 
 		switch (v) {
 		case ODRP_SLOT_EMPTY:
-			if (slot_take(s, slot, v, ODRP_SLOT_STORING_NEW))
+			if (odrp_slot_swap(s, slot, v, ODRP_SLOT_STORING_NEW))
 				return ODRP_SLOT_DO_UNMAPPED;
 			break;
 		case ODRP_SLOT_MAPPED:
-			if (slot_take(s, slot, v, ODRP_SLOT_STORING))
+			if (odrp_slot_swap(s, slot, v, ODRP_SLOT_STORING))
 				return ODRP_SLOT_DO_MAPPED;
 			break;
 		case ODRP_SLOT_FREE_PENDING:
-			if (slot_take(s, slot, v,
+			if (odrp_slot_swap(s, slot, v,
 				      ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK))
 				return ODRP_SLOT_DO_CANCELLED;
 			break;
 		case ODRP_SLOT_VOID:
-			if (slot_take(s, slot, v,
+			if (odrp_slot_swap(s, slot, v,
 				      ODRP_SLOT_STORING | ODRP_SLOT_F_VOID))
 				return ODRP_SLOT_DO_MAPPED;
 			break;
 		case ODRP_SLOT_GONE:
-			if (slot_take(s, slot, v,
+			if (odrp_slot_swap(s, slot, v,
 				      ODRP_SLOT_STORING_NEW | ODRP_SLOT_F_VOID))
 				return ODRP_SLOT_DO_UNMAPPED;
 			break;
@@ -104,10 +94,10 @@ enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s, u64 slot)
 }
 
 /*
- * odrp_slot_begin_local() - take a slot for a load or store elsewhere
+ * odrp_slot_begin_local() - take a slot for a load or store on the backing device alone
  *
- * Return: as the others, where ODRP_SLOT_DO_CANCELLED is a store as well, and
- * ODRP_SLOT_DO_FAIL never comes.
+ * Return: ODRP_SLOT_DO_LOCAL, or _CANCELLED for a store that cancels a pending free; else
+ * _ZERO or _WAIT, never _FAIL.
  */
 enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 					 bool store)
@@ -122,7 +112,7 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 		if (!store && (v == ODRP_SLOT_EMPTY || v == UNKNOWN_FREED ||
 			       v == ODRP_SLOT_FREE_PENDING))
 			return ODRP_SLOT_DO_ZERO;
-		if (slot_take(s, slot, v, new))
+		if (odrp_slot_swap(s, slot, v, new))
 			return v == ODRP_SLOT_FREE_PENDING ?
 				ODRP_SLOT_DO_CANCELLED : ODRP_SLOT_DO_LOCAL;
 	}
@@ -131,22 +121,21 @@ enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,
 /*
  * odrp_slot_begin_free() - take a slot to send its invalidate
  *
- * Return: false when there is nothing to free (any more): the free was
- * cancelled, or the slot was queued twice.
+ * Return: false when there is nothing to free: a store has cancelled the free, or the
+ * slot was queued twice.
  */
 bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot)
 {
-	return slot_take(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
+	return odrp_slot_swap(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
 }
 
 /*
- * odrp_slot_reuse() - store to the page of another slot, which has been freed
- * @slot: the caller's, STORING_NEW; becomes STORING
- * @freed: becomes EMPTY
+ * odrp_slot_reuse() - let a slot take the page of another slot, which has been freed
+ * @slot: owned by the caller, STORING_NEW; becomes STORING
+ * @freed: FREE_PENDING; becomes EMPTY
  * @ret_todo: ODRP_SLOT_END_* bits for @freed
  *
- * Return: false, and nothing has changed, when @freed has nothing to give (any
- * more).
+ * Return: false, and nothing has changed, when @freed is not FREE_PENDING (any more).
  */
 bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
 		     unsigned int *ret_todo)
@@ -160,7 +149,7 @@ bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
 	s->entry[freed] = entry;
 	do {
 		v = READ_ONCE(s->st[slot]);
-	} while (!slot_take(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
+	} while (!odrp_slot_swap(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
 					ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
 	*ret_todo = odrp_slot_end(s, freed, ODRP_SLOT_OK);
 	return true;
@@ -181,19 +170,15 @@ static u8 after(u8 v, enum odrp_slot_result res)
 	if (st == ODRP_SLOT_STORING_NEW)
 		return (v & ODRP_SLOT_F_VOID) && !(v & ODRP_SLOT_F_FREED) ?
 		       ODRP_SLOT_GONE : ODRP_SLOT_EMPTY;
-	/* Also to a page that was reused: BLANK, but the slot reads as before. */
+	/* Also if the store took a reused page (BLANK): loads of the slot fail as before. */
 	if (v & ODRP_SLOT_F_VOID)
 		return ODRP_SLOT_VOID;
 	return v & ODRP_SLOT_F_BLANK ? ODRP_SLOT_FREE_PENDING : ODRP_SLOT_MAPPED;
 }
 
-/*
- * odrp_slot_end() - give up ownership of a slot
- *
- * Return: ODRP_SLOT_END_* bits.
- */
-unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
-			   enum odrp_slot_result res)
+/* odrp_slot_end_any() - odrp_slot_end() for a slot in any state, and any result */
+unsigned int odrp_slot_end_any(struct odrp_slots *s, u64 slot,
+			       enum odrp_slot_result res)
 {
 	unsigned int todo = 0;
 	u8 v, new;
@@ -203,7 +188,7 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 		new = after(v, res);
 		if (STATE(new) == ODRP_SLOT_MAPPED && (v & ODRP_SLOT_F_FREED))
 			new = ODRP_SLOT_FREE_PENDING;
-	} while (!slot_take(s, slot, v, new));
+	} while (!odrp_slot_swap(s, slot, v, new));
 
 	if (new == ODRP_SLOT_FREE_PENDING)
 		todo |= ODRP_SLOT_END_QUEUE;
@@ -213,10 +198,9 @@ unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 }
 
 /*
- * odrp_slot_end_local() - give up ownership: what the memory node holds is not
- * the contents any more
+ * odrp_slot_end_local() - give up ownership; the memory node's page is not valid any more
  *
- * Of what was freed, or was being freed, there are none.
+ * A slot that was freed, or was being freed, becomes EMPTY; every other one UNKNOWN.
  *
  * Return: ODRP_SLOT_END_WAKE or 0.
  */
@@ -229,26 +213,30 @@ unsigned int odrp_slot_end_local(struct odrp_slots *s, u64 slot)
 		new = ODRP_SLOT_UNKNOWN;
 		if (STATE(v) == ODRP_SLOT_FREEING || (v & ODRP_SLOT_F_FREED))
 			new = ODRP_SLOT_EMPTY;
-	} while (!slot_take(s, slot, v, new));
+	} while (!odrp_slot_swap(s, slot, v, new));
 	return v & ODRP_SLOT_F_WAITED ? ODRP_SLOT_END_WAKE : 0;
 }
 
 /*
- * odrp_slot_begin_look() - take a slot that is UNKNOWN, to read its entry
+ * odrp_slot_begin_look() - take a slot that is UNKNOWN, to read its table entry
  *
- * Return: false when it is not.
+ * Return: false when the slot is not UNKNOWN.
  */
 bool odrp_slot_begin_look(struct odrp_slots *s, u64 slot)
 {
-	/* Of a whole device few are: none is written to for that. */
+	/* Few slots of a device are UNKNOWN: do not write to the bytes of the others. */
 	if (STATE(READ_ONCE(s->st[slot])) != ODRP_SLOT_UNKNOWN)
 		return false;
-	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_LOADING) ||
-	       slot_take(s, slot, UNKNOWN_FREED,
+	return odrp_slot_swap(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_LOADING) ||
+	       odrp_slot_swap(s, slot, UNKNOWN_FREED,
 			 ODRP_SLOT_LOADING | ODRP_SLOT_F_FREED);
 }
 
-/* Give up a slot that was taken to be looked up: idle states for kept and freed ones. */
+/*
+ * Gives up a slot that odrp_slot_begin_look() took.
+ * @kept: its new state if its contents are needed
+ * @freed: its new state if it has been freed
+ */
 static unsigned int end_look(struct odrp_slots *s, u64 slot, u8 kept, u8 freed)
 {
 	unsigned int todo = 0;
@@ -257,7 +245,7 @@ static unsigned int end_look(struct odrp_slots *s, u64 slot, u8 kept, u8 freed)
 	do {
 		v = READ_ONCE(s->st[slot]);
 		new = v & ODRP_SLOT_F_FREED ? freed : kept;
-	} while (!slot_take(s, slot, v, new));
+	} while (!odrp_slot_swap(s, slot, v, new));
 	if (new == ODRP_SLOT_FREE_PENDING)
 		todo |= ODRP_SLOT_END_QUEUE;
 	if (v & ODRP_SLOT_F_WAITED)
@@ -266,7 +254,8 @@ static unsigned int end_look(struct odrp_slots *s, u64 slot, u8 kept, u8 freed)
 }
 
 /*
- * odrp_slot_end_look() - its entry says whether it has a page
+ * odrp_slot_end_look() - give up a slot after its table entry has been read
+ * @mapped: the entry has a page
  *
  * Return: ODRP_SLOT_END_* bits.
  */
@@ -277,29 +266,33 @@ unsigned int odrp_slot_end_look(struct odrp_slots *s, u64 slot, bool mapped)
 	return end_look(s, slot, ODRP_SLOT_VOID, ODRP_SLOT_FREE_PENDING);
 }
 
-/* odrp_slot_abort_look() - its entry could not be read; as odrp_slot_end_look() */
+/*
+ * odrp_slot_abort_look() - give up a slot whose table entry could not be read
+ *
+ * Return: ODRP_SLOT_END_WAKE or 0.
+ */
 unsigned int odrp_slot_abort_look(struct odrp_slots *s, u64 slot)
 {
 	return end_look(s, slot, ODRP_SLOT_UNKNOWN, UNKNOWN_FREED);
 }
 
 /*
- * odrp_slot_forget() - as odrp_slot_freed(), for a slot that is UNKNOWN
+ * odrp_slot_forget() - make a slot that is UNKNOWN EMPTY: its contents are not needed
  *
- * Return: false when it is not.
+ * Return: false when the slot is not UNKNOWN.
  */
 bool odrp_slot_forget(struct odrp_slots *s, u64 slot)
 {
-	return slot_take(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY) ||
-	       slot_take(s, slot, UNKNOWN_FREED, ODRP_SLOT_EMPTY);
+	return odrp_slot_swap(s, slot, ODRP_SLOT_UNKNOWN, ODRP_SLOT_EMPTY) ||
+	       odrp_slot_swap(s, slot, UNKNOWN_FREED, ODRP_SLOT_EMPTY);
 }
 
 /*
  * odrp_slot_freed() - the contents of a slot are not needed any more
  *
- * Return: true when the slot has become FREE_PENDING and its free has to be
- * queued by the caller.  False when there is nothing to free, when it is
- * queued already, or when the owner of the slot will do it.
+ * Return: true when the slot has become FREE_PENDING: the caller queues its free.  False
+ * when there is nothing to free, when the free is queued already, or when the owner of
+ * the slot will queue it.
  */
 bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 {
@@ -308,22 +301,22 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 
 		switch (STATE(v)) {
 		case ODRP_SLOT_MAPPED:
-			if (slot_take(s, slot, v, ODRP_SLOT_FREE_PENDING))
+			if (odrp_slot_swap(s, slot, v, ODRP_SLOT_FREE_PENDING))
 				return true;
 			break;
 		case ODRP_SLOT_LOADING:
 		case ODRP_SLOT_STORING:
 		case ODRP_SLOT_STORING_NEW:
-			if (slot_take(s, slot, v, v | ODRP_SLOT_F_FREED))
+			if (odrp_slot_swap(s, slot, v, v | ODRP_SLOT_F_FREED))
 				return false;
 			break;
 		case ODRP_SLOT_EMPTY:
 			if (v == ODRP_SLOT_EMPTY ||
-			    slot_take(s, slot, v, ODRP_SLOT_EMPTY))
+			    odrp_slot_swap(s, slot, v, ODRP_SLOT_EMPTY))
 				return false;
 			break;
-		case ODRP_SLOT_UNKNOWN:	/* whoever looks it up frees it */
-			if (slot_take(s, slot, v, UNKNOWN_FREED))
+		case ODRP_SLOT_UNKNOWN:	/* odrp_slot_end_look() frees it */
+			if (odrp_slot_swap(s, slot, v, UNKNOWN_FREED))
 				return false;
 			break;
 		default:
@@ -333,9 +326,9 @@ bool odrp_slot_freed(struct odrp_slots *s, u64 slot)
 }
 
 /*
- * odrp_slot_holds() - does anybody need its contents?
+ * odrp_slot_holds() - does anybody need the contents of a slot?
  *
- * A glance: it may have changed already.
+ * The slot may have changed when this returns, unless the caller owns it.
  */
 bool odrp_slot_holds(const struct odrp_slots *s, u64 slot)
 {
@@ -355,8 +348,8 @@ bool odrp_slot_holds(const struct odrp_slots *s, u64 slot)
 /*
  * odrp_slot_wait() - ask the owner of a slot for ODRP_SLOT_END_WAKE
  *
- * The caller holds the lock under which the waker looks for waiters, and puts
- * itself among them before dropping it.
+ * The caller holds the lock under which the owner looks for waiters, and adds itself to
+ * the waiters before it drops the lock.
  *
  * Return: false when the slot has no owner any more: do not wait, try again.
  */
@@ -367,7 +360,7 @@ bool odrp_slot_wait(struct odrp_slots *s, u64 slot)
 
 		if (!owned(v))
 			return false;
-		if (slot_take(s, slot, v, v | ODRP_SLOT_F_WAITED))
+		if (odrp_slot_swap(s, slot, v, v | ODRP_SLOT_F_WAITED))
 			return true;
 	}
 }

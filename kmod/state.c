@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The session's transition table.  fail.c makes the moves; everybody else
- * only asks for the state.
+ * The transition table of a session.  Only odrp_sess_move() of fail.c changes the state;
+ * other functions read it.
  */
 #include <linux/compiler.h>
 #include <linux/types.h>

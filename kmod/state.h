@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * States of a session and the one table of what may follow what.  Pure.
+ * States of a session, and which state may follow which.  Pure code, also compiled in user
+ * space.
  *
  *	INIT -> CONNECTING -> LIVE <-> LOST -> FAILING -> LIVE
  *	             |         |        |         |
@@ -8,12 +9,16 @@
  *	                       |    |
  *	        (all of these) +----+-> CLOSING -> CLOSED
  *
- * LOST: requests wait, those under way as well as new ones, while the session
- * is resumed on new connections (reconnect.c).  When they have waited for
- * io_fail_ms it is FAILING: they fail, and so does whoever comes, while the session is
- * still being resumed.  When that does not succeed in time it is DEAD, for ever: its
- * device fails all I/O until it is removed, or goes on with its backing device.  So is
- * one whose device is removed by force, until the last one has closed that.
+ * LOST: the session is being resumed on new connections (reconnect.c).  Requests in flight
+ * and new ones wait.
+ *
+ * FAILING: requests have waited for io_fail_ms.  Requests in flight and new ones fail, while
+ * the session is still being resumed.
+ *
+ * DEAD: the session was not resumed in time or cannot be resumed, or its device was removed
+ * by force.  This is final: the device fails all I/O until it is removed, or continues with
+ * its backing device alone.  A device that was removed by force fails all I/O until its last
+ * user closes it.
  */
 #ifndef _ODRP_STATE_H
 #define _ODRP_STATE_H
@@ -22,17 +27,17 @@
 
 enum odrp_state {
 	ODRP_INIT,		/* nothing is connected */
-	ODRP_CONNECTING,	/* hot_add is at work */
+	ODRP_CONNECTING,	/* hot_add is making the connections */
 	ODRP_LIVE,		/* requests are served */
-	ODRP_LOST,		/* connections have broken: requests wait */
-	ODRP_FAILING,		/* LOST for long: requests fail meanwhile */
-	ODRP_DEAD,		/* failed: no request is served any more */
-	ODRP_CLOSING,		/* hot_remove is at work */
+	ODRP_LOST,		/* a connection has broken: requests wait */
+	ODRP_FAILING,		/* LOST for io_fail_ms: requests fail meanwhile */
+	ODRP_DEAD,		/* given up: no request is served any more */
+	ODRP_CLOSING,		/* hot_remove, or a failed hot_add, is disconnecting */
 	ODRP_CLOSED,		/* disconnected */
 	ODRP_NR_STATES,
 };
 
-/* Its connections have broken, and it is being resumed. */
+/* Has a connection broken, and is the session being resumed? */
 static inline bool odrp_state_is_lost(enum odrp_state s)
 {
 	return s == ODRP_LOST || s == ODRP_FAILING;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Counters: one set per CPU, added up when somebody looks.  The data path only
- * adds to its own CPU's.  How long loads and stores take is counted by queue, see
- * hist.h.
+ * Counters: one set per CPU.  The data path adds to the set of its own CPU; a reader adds
+ * up all sets.  The times of loads and stores are counted by queue, see hist.h.
  */
 #include <linux/string.h>
 #include "odrp.h"
@@ -28,7 +27,7 @@ void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum)
 	}
 }
 
-/* odrp_times_sum() - how long loads, or stores, of all queues have taken */
+/* odrp_times_sum() - add up the times of loads, or of stores, of all queues */
 void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum)
 {
 	unsigned int i;
@@ -40,9 +39,9 @@ void odrp_times_sum(struct odrp_dev *dev, bool store, struct odrp_hist *sum)
 }
 
 /*
- * odrp_dev_mapped() - pages on the memory node that somebody may ask for
+ * odrp_dev_mapped() - number of pages on the memory node that hold contents of a slot
  *
- * The difference of two counters that move: it may be off for a moment.
+ * The difference of two counters that change meanwhile: it may be wrong for a moment.
  */
 s64 odrp_dev_mapped(const struct odrp_dev *dev)
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * checksum=crc32c: a page that comes back different is an I/O error.  The memory
- * node, its memory and all that is between us are not believed.
+ * checksum=crc32c: a page that comes back with other contents is an I/O error.  The memory
+ * node, its memory and the network are not trusted.
  *
- * One number for each slot, four bytes for 4096, made of what is sent.  Whoever
- * wrote the page may go on writing to it, so a store sends a copy, which does not
- * change any more.  The number becomes the slot's when the store has been
- * answered: until then the slot holds what it held before.
+ * Each slot has a checksum of four bytes, made of what is sent.  The writer of a page may go
+ * on writing to it, so a store sends a copy, which does not change any more.  The checksum
+ * becomes the slot's when the store has been answered: until then the slot holds what it
+ * held before.
  *
- * A slot's number is touched by nobody but the owner of the slot (slot.h).
+ * Only the owner of a slot (slot.h) reads or changes its checksum.
  */
 #include <linux/vmalloc.h>
 #include "compat.h"
@@ -26,19 +26,19 @@ void odrp_sum_del(struct odrp_dev *dev)
 	dev->sums = NULL;
 }
 
-/* A store is about to be sent, from the request's own page. */
+/* Before a store is sent, from the request's own page. */
 void odrp_sum_make(struct odrp_req *req)
 {
 	req->sum = crc32c(~0, page_address(req->bounce), ODRP_BLOCK);
 }
 
-/* It has been answered. */
+/* When the store has been answered. */
 void odrp_sum_keep(struct odrp_dev *dev, const struct odrp_req *req)
 {
 	dev->sums[req->slot] = req->sum;
 }
 
-/* Of the block of the bio, wherever it lies. */
+/* The checksum of the request's block of the bio, which may lie in several pages. */
 static u32 sum_of_block(const struct odrp_req *req)
 {
 	struct bvec_iter iter = req->iter;
@@ -59,12 +59,12 @@ static u32 sum_of_block(const struct odrp_req *req)
 }
 
 /*
- * odrp_sum_check() - is what a load has brought what was stored?
+ * odrp_sum_check() - does the page that a load brought match the checksum of its slot?
  *
- * Asked of the copy in the bio: the request's own page the memory node may write
- * to at any time, so what is right there may be wrong when it is copied.
+ * Checks the copy in the bio.  The memory node may write to the request's own page at any
+ * time, so contents that are right there may be wrong when they are copied.
  *
- * Return: 0, or -EILSEQ, counted and told in the log.
+ * Return: 0, or -EILSEQ; then the error is counted and logged.
  */
 int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
 {

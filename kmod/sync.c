@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the memory node has, read over the admin connection: above all its table,
- * where an entry says what became of a request without an answer.  Entries are read many
- * at a time: one that waits for its own round trip each would have the session wait.
+ * Reads from the memory node over the admin connection: above all its table, where an entry
+ * tells whether a request without an answer was executed.  Entries are read in batches: a
+ * round trip for each would delay the resuming of the session.
  */
 #include <linux/slab.h>
 #include "odrp.h"
@@ -11,7 +11,7 @@
 
 #define BYTES		(ODRP_SYNC_BATCH * sizeof(__be64))
 
-/* A READ of an entry. */
+/* The READ of one table entry. */
 struct odrp_sync_read {
 	struct ib_sge		sge;
 	struct ib_rdma_wr	wr;
@@ -42,7 +42,7 @@ int odrp_sync_init(struct odrp_sess *s)
 	return err;
 }
 
-/* Nothing is in flight on the admin connection any more. */
+/* Nothing is under way on the admin connection any more. */
 void odrp_sync_exit(struct odrp_sess *s)
 {
 	struct odrp_sync *y = &s->sync;
@@ -52,7 +52,7 @@ void odrp_sync_exit(struct odrp_sess *s)
 	free_memory(y);
 }
 
-/* Read from the memory node, over the admin connection, and wait for it. */
+/* Reads memory of the memory node, and waits.  Return: as odrp_post_wait(). */
 int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
 {
 	struct ib_sge sge = {
@@ -97,10 +97,12 @@ static void fill_read(struct odrp_sess *s, unsigned int nth, u64 slot, bool last
 }
 
 /*
- * odrp_sync_read() - read the entries of slots, each of which the caller owns
+ * odrp_sync_read() - read the table entries of slots
+ * @slots: slots that the caller owns
  * @nr: 1 to ODRP_SYNC_BATCH
+ * @ret_mapped: for each slot, whether its entry has a page
  *
- * Return: 0, with which of them have a page, or -errno.
+ * Return: 0 or -errno.
  */
 int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
 		   bool *ret_mapped)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * /sys/block/odrpN/odrp/: one value per file, and io_stat, a line as zram has
- * it.  ABI: docs/ABI/sysfs-block-odrp.
+ * /sys/block/odrpN/odrp/: one value per file, and io_stat, a line like that of zram.
+ * ABI: docs/ABI/sysfs-block-odrp.
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>
@@ -82,7 +82,7 @@ COUNTER(backing_errors);
 COUNTER(checksum_errors);
 COUNTER(protect_errors);
 
-/* 100 percent: the largest. */
+/* @percent: 100 shows the longest time. */
 static int show_time(struct device *d, bool store, unsigned int percent,
 		     char *buf)
 {
@@ -191,8 +191,8 @@ static ssize_t auth_show(struct device *d, struct device_attribute *attr,
 static DEVICE_ATTR_RO(auth);
 
 /*
- * The secret of the same name, out of the keyrings of who writes, as hot_add has it.  It
- * counts from the next handshake on; the session stays.
+ * Replaces the secret by the one that the writer's keyrings have under the same name, as in
+ * hot_add.  The next handshake uses it; the session stays.
  */
 static ssize_t key_store(struct device *d, struct device_attribute *attr,
 			 const char *buf, size_t count)
@@ -299,10 +299,7 @@ static ssize_t swapoff_corrupts_show(struct device *d,
 }
 static DEVICE_ATTR_RO(swapoff_corrupts);
 
-/* Its name in version 0.1.0; not in the version after this one. */
-static DEVICE_ATTR(swapoff_lies, 0444, swapoff_corrupts_show, NULL);
-
-/* A setting in milliseconds. */
+/* Sets @field to the milliseconds in @buf.  Return: @count, or -EINVAL. */
 static ssize_t set_ms(struct odrp_dev *dev, const char *name, unsigned int min,
 		      unsigned int *field, const char *buf, size_t count)
 {
@@ -380,7 +377,6 @@ static struct attribute *attrs[] = {
 	A(lease), A(used), A(mapped), A(free_pending),
 	A(queues), A(depth), A(drain), A(forced), A(swapoff_safe),
 	A(swapoff_corrupts),
-	A(swapoff_lies),
 	A(io_timeout_ms), A(io_fail_ms), A(dead_after_ms), A(reconnect_delay_ms),
 	NULL,
 };

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The one file in which the tracepoints of trace.h are made. */
+/* Defines the tracepoints that trace.h declares. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tracepoints: a bio's arrival, what its blocks wait for, requests posted and
- * ended, the session's moves, the free worker's batches.  events/odrp in tracefs.
+ * Tracepoints, under events/odrp in tracefs: arrival of bios, blocks that wait, requests
+ * posted and ended, changes of the session's state, batches of the free worker.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM odrp
@@ -13,7 +13,7 @@
 #include <linux/tracepoint.h>
 #include "odrp.h"
 
-/* For who reads the format of an event: numbers, where it would have names. */
+/* Gives programs that read the format of an event numbers in place of these names. */
 TRACE_DEFINE_ENUM(ODRP_INIT);
 TRACE_DEFINE_ENUM(ODRP_CONNECTING);
 TRACE_DEFINE_ENUM(ODRP_LIVE);
@@ -52,7 +52,7 @@ TRACE_DEFINE_ENUM(ODRP_FREE_NOW);
 			 { ODRP_WIRE_UNMAPPED_STORE, "unmapped_store" }, \
 			 { ODRP_WIRE_INVALIDATE, "invalidate" })
 
-/* The kernel's own names for these are no numbers in a format. */
+/* REQ_OP_* would stay names in the format of an event. */
 #define ODRP_TRACE_READ		0
 #define ODRP_TRACE_WRITE	1
 #define ODRP_TRACE_DISCARD	2
@@ -67,7 +67,7 @@ TRACE_DEFINE_ENUM(ODRP_FREE_NOW);
 			 { ODRP_TRACE_WRITE, "store" },			\
 			 { ODRP_TRACE_DISCARD, "free" })
 
-/* Beside the chains, whose requests may be waited for. */
+/* What a block waits for if not for a request of a chain: its slot, or a page. */
 #define ODRP_TRACE_SLOT		0xff
 #define ODRP_TRACE_PAGE		0xfe
 
@@ -91,7 +91,7 @@ TRACE_DEFINE_ENUM(ODRP_FREE_NOW);
 			 { ODRP_SLOT_ABORTED, "aborted" },		\
 			 { ODRP_SLOT_FAILED, "failed" })
 
-/* AGED goes on with what AGE began. */
+/* AGED continues a run that AGE began. */
 #define show_odrp_free_why(w)						\
 	__print_symbolic(w,						\
 			 { ODRP_FREE_AGE, "age" },			\
@@ -118,7 +118,7 @@ TRACE_EVENT(odrp_bio,
 		  show_odrp_op(__entry->op), __entry->slot, __entry->blocks)
 );
 
-/* For: a chain, of which there is no free request, or ODRP_TRACE_SLOT or _PAGE. */
+/* @what: a chain that has no free request, or ODRP_TRACE_SLOT or ODRP_TRACE_PAGE. */
 TRACE_EVENT(odrp_wait,
 	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio, int what),
 	TP_ARGS(dev, bio, what),
@@ -136,7 +136,7 @@ TRACE_EVENT(odrp_wait,
 		  show_odrp_wait(__entry->what))
 );
 
-/* A block ends that has had no request; with an error, all behind it as well. */
+/* A block ends without a request.  With an error, all blocks behind it end as well. */
 TRACE_EVENT(odrp_end,
 	TP_PROTO(const struct odrp_dev *dev, const struct bio *bio,
 		 blk_status_t status),

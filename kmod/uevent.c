@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Uevents: what becomes of a session, and that the memory node asks to be left.
+ * Uevents: changes of a session's state, and the memory node's request to leave it.
  *
- * Sending one allocates memory like anybody else, under a mutex of all uevents.
- * Whoever holds that may be in reclaim, waiting for this very device: so they are
- * sent by a work item that nothing waits for but the end of the device, which
- * nobody uses then.  When it is late, two of a kind may have become one; the last
- * of a run is the state that the session has.
+ * Sending a uevent allocates memory with GFP_KERNEL, under a mutex for all uevents.  The
+ * holder of that mutex may be in reclaim, and wait for this very device.  So a work item
+ * sends uevents.  Only the end of the device waits for the work item, when nobody uses the
+ * device any more.  If the work item is late, it sends several uevents of one kind as one.
+ * It sends that of the session's current state last.
  */
 #include <linux/blkdev.h>
 #include <linux/kobject.h>
@@ -63,8 +63,8 @@ static void uevent_work(struct work_struct *w)
 /*
  * odrp_uevent() - have the disk send a uevent
  *
- * Process context; waits for nobody.  Before there is a disk it is kept until
- * there is one.
+ * Process context; waits for nobody.  Before there is a disk the uevent is kept for
+ * odrp_uevent_start().
  */
 void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
 {
@@ -77,7 +77,7 @@ void odrp_uevent(struct odrp_dev *dev, enum odrp_uevent what)
 	spin_unlock(&t->lock);
 }
 
-/* There is a disk. */
+/* The disk is there from now on: sends the uevents that were kept. */
 void odrp_uevent_start(struct odrp_dev *dev)
 {
 	struct odrp_uevents *t = &dev->uevents;
@@ -89,7 +89,7 @@ void odrp_uevent_start(struct odrp_dev *dev)
 	spin_unlock(&t->lock);
 }
 
-/* The disk is about to go: what is to be sent is sent before. */
+/* The disk is about to go: sends what is pending, and nothing later. */
 void odrp_uevent_stop(struct odrp_dev *dev)
 {
 	struct odrp_uevents *t = &dev->uevents;

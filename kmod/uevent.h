@@ -19,10 +19,10 @@ enum odrp_uevent {
 };
 
 /*
- * struct odrp_uevents - what has not been sent yet
- * @lock:	guards the others
+ * struct odrp_uevents - uevents that have not been sent yet
+ * @lock:	guards @todo and @on
  * @todo:	a bit for each enum odrp_uevent
- * @on:		there is a disk to send it for
+ * @on:		there is a disk that can send uevents
  */
 struct odrp_uevents {
 	spinlock_t		lock;

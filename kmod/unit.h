@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A device of ours: its slots, its session, and all that goes with them.
+ * A device of this module: its slots, its session, and all that goes with them.
  */
 #ifndef _ODRP_UNIT_H
 #define _ODRP_UNIT_H
@@ -19,6 +19,7 @@
 #include "uevent.h"
 
 struct odrp_backing;
+struct odrp_leave;
 struct odrp_protect;
 
 struct odrp_wait {
@@ -27,8 +28,8 @@ struct odrp_wait {
 };
 
 /*
- * struct odrp_times - from posting to the end of those of a queue that were
- * answered, in ns, since the device was added
+ * struct odrp_times - how long requests of a queue that were answered have taken, from
+ * posting to their end, in ns, since the device was added
  */
 struct odrp_times {
 	struct odrp_hist_live load;
@@ -40,25 +41,28 @@ struct odrp_times {
 
 struct odrp_dev {
 	int			id;
+	bool			shown;		/* guarded by ctl.c's mutex */
+	bool			leaving;	/* guarded by ctl.c's mutex */
+	struct odrp_leave	*leave;		/* see ctl.c */
 	struct gendisk		*disk;
 	struct mutex		lock;
 	unsigned int		openers;	/* guarded by lock */
 	bool			removing;	/* guarded by lock */
-	bool			forced;		/* ... while it was open; for good */
+	bool			forced;		/* ... by force, while it was open; stays true */
 	struct odrp_slots	slots;
 	struct odrp_lease	lease;
 	struct odrp_free	free;
 	struct odrp_wait	waits[ODRP_NR_WAITS];
-	atomic_t		parked;	/* bios that wait for a request */
-	wait_queue_head_t	room;	/* writers that wait for fewer */
-	atomic_t		backing_stores;	/* under way to the backing device */
-	wait_queue_head_t	backing_room;	/* writers that wait for fewer */
+	atomic_t		parked;	/* bios that wait for a request or for a page */
+	wait_queue_head_t	room;	/* writers that sleep until fewer are parked */
+	atomic_t		backing_stores;	/* stores under way to the backing device */
+	wait_queue_head_t	backing_room;	/* writers that sleep until fewer stores are */
 	struct odrp_sess	sess;
 	unsigned int		timeout_ms;
 	unsigned int		reconnect_delay_ms;
 	unsigned int		dead_after_ms;
-	unsigned int		io_fail_ms;	/* 0: as long as the session is tried */
-	bool			some_unknown;	/* slots, maybe; see lookup.c */
+	unsigned int		io_fail_ms;	/* 0: as long as attempts go on */
+	bool			some_unknown;	/* slots may be UNKNOWN; see lookup.c */
 	struct odrp_uevents	uevents;
 	unsigned long		*held;	/* see frontswap.c; NULL: not used */
 	struct odrp_backing	*backing;	/* NULL: none */
@@ -66,10 +70,10 @@ struct odrp_dev {
 	u32			*sums;		/* see sum.c; NULL: none */
 	struct odrp_protect	*protect;	/* see protect.c; NULL: not used */
 	unsigned long		*unreadable;	/* see unreadable.c; NULL: not needed */
-	bool			some_unreadable;	/* a bit has been set, once */
+	bool			some_unreadable;	/* a bit of unreadable has been set, once */
 	struct odrp_stats __percpu *stats;
 	struct odrp_times	*times;	/* one for each queue */
-	struct dentry		*debug;	/* in debugfs; an error: none */
+	struct dentry		*debug;	/* directory in debugfs; an error pointer: none */
 };
 
 static inline struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
@@ -77,7 +81,7 @@ static inline struct odrp_queue *odrp_queue_here(struct odrp_dev *dev)
 	return &dev->sess.queues[raw_smp_processor_id() % dev->sess.nr_queues];
 }
 
-/* Requests are served, now or when the session has been resumed. */
+/* Are requests served, now or when the session has been resumed? */
 static inline bool odrp_dev_serves(const struct odrp_dev *dev)
 {
 	enum odrp_state state = odrp_sess_state(&dev->sess);
@@ -85,7 +89,10 @@ static inline bool odrp_dev_serves(const struct odrp_dev *dev)
 	return state == ODRP_LIVE || state == ODRP_LOST;
 }
 
-/* Requests fail: a backing device goes on alone, but not if it is to go. */
+/*
+ * Do requests fail?  A backing device serves them alone, unless the device was removed by
+ * force.
+ */
 static inline bool odrp_dev_fails(const struct odrp_dev *dev)
 {
 	return !odrp_dev_serves(dev) &&
@@ -130,34 +137,34 @@ void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot);
 void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot);
 bool odrp_unreadable_any(const struct odrp_dev *dev);
 
-/* A slot has been read, or written.  Any context; before it is given up. */
+/* A slot has been read, or written.  Any context; call before the slot is given up. */
 static inline void odrp_unreadable_clear(struct odrp_dev *dev, u64 slot)
 {
 	if (unlikely(READ_ONCE(dev->some_unreadable)))
 		odrp_unreadable_clear_bit(dev, slot);
 }
 
-/* backdev.c: the backing device, opened and closed */
+/* backdev.c: opens and closes the backing device */
 int odrp_backing_add(struct odrp_dev *dev, const char *path);
 void odrp_backing_del(struct odrp_dev *dev);
 
 /* backing.c: a copy on a local device */
 const char *odrp_backing_path(const struct odrp_dev *dev);
-struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent,
-			      unsigned int offset);
+struct bio *odrp_backing_twin(struct odrp_dev *dev, struct bio *parent);
+void odrp_backing_want(struct odrp_dev *dev, struct bio *bio);
 void odrp_backing_begin(struct bio *bio);
 void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct odrp_queue *q);
 void odrp_backing_alone(struct bio *bio);
 void odrp_backing_report(struct odrp_dev *dev);
 
-/* A slot has been taken to be freed. */
+/* Call when a slot has been taken to be freed. */
 static inline void odrp_backing_forget(struct odrp_dev *dev, u64 slot)
 {
 	clear_bit(slot, dev->good);
 }
 
-/* Is there a copy of its contents?  May have changed already. */
+/* Does the backing device hold the slot's contents?  May change unless the caller owns it. */
 static inline bool odrp_backing_has(const struct odrp_dev *dev, u64 slot)
 {
 	return test_bit(slot, dev->good);
@@ -168,12 +175,23 @@ void odrp_wait_init(struct odrp_dev *dev);
 bool odrp_wait_park(struct odrp_dev *dev, struct bio *bio, u64 slot);
 void odrp_wait_end(struct odrp_queue *q, u64 slot);
 
-/* room.c: writers that are held up */
+/* room.c: makes writers sleep */
 void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
 void odrp_backing_stored(struct odrp_dev *dev);
-void odrp_wait_room(struct odrp_dev *dev);
+void odrp_wait_for_room(struct odrp_dev *dev);
 void odrp_wake_room(struct odrp_dev *dev);
 bool odrp_holds_up(const struct odrp_dev *dev);
+
+/*
+ * odrp_wait_room() - make a writer sleep while too much is waiting already
+ *
+ * In line: nothing is waiting.
+ */
+static inline void odrp_wait_room(struct odrp_dev *dev)
+{
+	if (atomic_read(&dev->parked) || atomic_read(&dev->backing_stores))
+		odrp_wait_for_room(dev);
+}
 
 /* stats.c */
 void odrp_stats_sum(struct odrp_dev *dev, struct odrp_stats *sum);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of a connection's queue pair.  After it the NIC touches nothing that the
- * connection has: whoever frees memory, or ends what is under way, comes after it.
+ * The end of a connection's queue pair.  After that the NIC touches no memory of the
+ * connection.  So memory is freed after that, and requests under way end after that, or at
+ * the end of their time (reconnect.c).
  *
- * First it is drained: in the error state it completes all that it has, and last a
- * marker in each of its two queues, so that what has been answered is known to be.
- * A device that is ill may never do that.  So markers are waited for FLUSH_MS and no
- * longer, those of all connections together, and what is left goes with the queue
- * pair: the verbs have it that one which is destroyed touches no memory any more, and
- * completes nothing.
+ * First the queue pair is drained: in the error state it completes all that it has, and at
+ * last a marker in each of its two queues, so that all answers that have come are known.
+ * A faulty device may never complete them.  So all connections together wait for their
+ * markers no longer than FLUSH_MS.  What is left ends with the queue pair: by the rules of
+ * the verbs a queue pair that is destroyed touches no memory, and completes nothing.
  *
- * Should a device refuse even that, what it was given is kept for good: the memory, the
- * connection and the device of ours, which its events name, and this module.
+ * If a device refuses even to destroy a queue pair, all that the queue pair was given is kept
+ * for good: the memory, the connection, the odrp device, which events of the queue pair name,
+ * and this module.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -20,9 +21,9 @@
 #define FLUSH_MS	2000
 
 /*
- * odrp_conn_break() - have the queue pair complete what it has
+ * odrp_conn_break() - put the queue pair into the error state: it completes what it has
  *
- * It stays for this call.
+ * The caller makes sure that the queue pair stays meanwhile.
  */
 int odrp_conn_break(struct odrp_conn *conn)
 {
@@ -46,7 +47,10 @@ static void marker_init(struct odrp_marker *m)
 	init_completion(&m->done);
 }
 
-/* Behind everything else, and, as that, not to be executed. */
+/*
+ * Posts a marker behind everything else in each queue.  In the error state the markers are
+ * completed, and not executed.
+ */
 static int post_markers(struct odrp_conn *conn)
 {
 	struct ib_rdma_wr send = {
@@ -68,20 +72,21 @@ static int post_markers(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_drain() - nothing that is posted is executed from now on, if the device is well
+ * odrp_conn_drain() - have a device that works complete what is posted, and execute nothing
  *
- * After odrp_conn_pause() or odrp_conn_close().  What an ill one still has goes with the
- * queue pair, in odrp_conn_unplug().
+ * Nothing more is posted: after odrp_conn_pause() or odrp_conn_close(), or on a connection
+ * without requests.  What a faulty device still has ends with the queue pair, in
+ * odrp_conn_unplug().
  */
 void odrp_conn_drain(struct odrp_conn *conn)
 {
 	conn->flush_until = jiffies + msecs_to_jiffies(FLUSH_MS);
-	/* A device that has not completed one for that long is not asked again. */
+	/* waiter.late: the device has not flushed an earlier request; do not wait once more. */
 	conn->flushes = conn->established && !conn->waiter.late &&
 			!post_markers(conn);
 }
 
-/* Return: false when its time is over. */
+/* Return: false when the time is over. */
 static bool marker_wait(struct odrp_marker *m, unsigned long until)
 {
 	long left = until - jiffies;
@@ -90,10 +95,10 @@ static bool marker_wait(struct odrp_marker *m, unsigned long until)
 }
 
 /*
- * odrp_conn_quiesce() - have no completion be missed, and nobody but the softirq reap
+ * odrp_conn_quiesce() - wait until all has completed, and only the softirq reaps
  *
- * After odrp_conn_drain().  Sends have completed or are flushed, unless the device
- * does not do that; what has no answer stays as it is.
+ * After odrp_conn_drain().  Work requests have completed or have been flushed, unless the
+ * device does not do that, which is logged.  Requests without an answer stay as they are.
  */
 void odrp_conn_quiesce(struct odrp_conn *conn)
 {
@@ -118,7 +123,7 @@ void odrp_conn_halt(struct odrp_conn *conn)
 	conn->irq_on = false;
 }
 
-/* Whoever uses the session from here on finds it dead. */
+/* The device keeps a queue pair: memory and module stay, and the session is dead. */
 static void conn_stuck(struct odrp_conn *conn, int err)
 {
 	struct odrp_sess *s = conn->sess;
@@ -140,21 +145,46 @@ static void destroy_qp(struct odrp_conn *conn, struct ib_qp *qp)
 		conn_stuck(conn, err);
 }
 
-static void destroy_spare(struct odrp_conn *conn)
-{
-	destroy_qp(conn, conn->spare.qp);
-	conn->spare.qp = NULL;
-}
-
-/* Which has a queue pair still if the connection is stuck. */
+/*
+ * Destroys the completion queue and the spare queue pair, which completes to it: both are
+ * taken at once, so that a spare that is being made meanwhile is either taken here or ended by
+ * stock_end().  The queue pair of a stuck connection still completes to the completion queue:
+ * keep it.
+ */
 static void destroy_cq(struct odrp_conn *conn)
 {
-	if (conn->cq && !conn->stuck)
-		ib_destroy_cq(conn->cq);
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+
+	spin_lock_bh(&conn->lock);
+	cq = conn->cq;
 	conn->cq = NULL;
+	qp = conn->spare.qp;
+	conn->spare.qp = NULL;
+	if (cq && cq == conn->spare.making) {
+		conn->spare.left = cq;
+		cq = NULL;
+	}
+	spin_unlock_bh(&conn->lock);
+	destroy_qp(conn, qp);
+	if (cq && !conn->stuck)
+		ib_destroy_cq(cq);
 }
 
-/* cm.c's events may come meanwhile. */
+/*
+ * odrp_plug_discard() - destroy a spare queue pair that was made too late, and its
+ * completion queue
+ * @qp: NULL: no queue pair was made
+ */
+void odrp_plug_discard(struct odrp_conn *conn, struct ib_qp *qp,
+		       struct ib_cq *cq)
+{
+	destroy_qp(conn, qp);
+	if (!conn->stuck)
+		ib_destroy_cq(cq);
+}
+
+/* cm.c's events use conn->qp under plug_lock. */
 static struct ib_qp *take_qp(struct odrp_conn *conn)
 {
 	struct ib_qp *qp = conn->qp;
@@ -166,25 +196,24 @@ static struct ib_qp *take_qp(struct odrp_conn *conn)
 }
 
 /*
- * odrp_conn_unplug() - the connection has no queue pair
+ * odrp_conn_unplug() - destroy the queue pair of a connection
  *
- * After odrp_conn_halt().  What a new one does not need stays.
+ * After odrp_conn_halt().  The spare queue pair and the completion queue stay, unless the
+ * completion queue has failed.
  */
 void odrp_conn_unplug(struct odrp_conn *conn)
 {
+	odrp_fault_wait(ODRP_FAULT_FIRMWARE);
 	destroy_qp(conn, take_qp(conn));
-	if (READ_ONCE(conn->cq_failed)) {
-		destroy_spare(conn);
+	if (READ_ONCE(conn->cq_failed))
 		destroy_cq(conn);
-	}
 	conn->waiter.late = false;
 	atomic_set(&conn->recv_used, 0);
 	conn->established = false;
 }
 
-/* And none comes. */
+/* The connection gets no queue pair any more: destroys the spare and the completion queue. */
 void odrp_plug_exit(struct odrp_conn *conn)
 {
-	destroy_spare(conn);
 	destroy_cq(conn);
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Pages that cannot be read, on kernels whose swapoff does not look whether it
- * could (ODRP_SWAPOFF_SAFE): before 5.19 it maps such a page with whatever is in
- * the memory that it was to be read into.  Where one is known the device is not
- * opened for swapoff (blk.c), until it has been written again or is not needed.
+ * Pages that cannot be read, on kernels whose swapoff does not check that
+ * (ODRP_SWAPOFF_SAFE): before 5.19 swapoff maps such a page with whatever is in the memory
+ * that the page was to be read into.  While such a page is known the device is not opened
+ * for swapoff (blk.c), until the page has been written, is read well, or is not needed.
  *
- * Those are: a page whose load has failed, by its checksum or on the backing
- * device; and, when the session is dead, each that has no other copy.  The first
- * are one bit per slot, which is changed by the owner of the slot only (slot.h).
+ * Such pages are: a page whose load has failed, by its checksum, by protect=aead or on the
+ * backing device; a page that a failed store may have changed (lookup.c); and, while the
+ * session is dead or FAILING, each page that has no other copy.  The first two kinds have a
+ * bit per slot, which only the owner of the slot changes (slot.h).
  *
- * On kernels that look there is no memory for it, and nothing is ever marked.
+ * On kernels that check there is no bitmap, and nothing is ever marked.
  */
 #include <linux/sched.h>
 #include <linux/vmalloc.h>
@@ -30,7 +31,7 @@ void odrp_unreadable_del(struct odrp_dev *dev)
 	dev->unreadable = NULL;
 }
 
-/* A load has failed.  Any context; before the slot is given up. */
+/* The page of a slot cannot be read.  Any context; call before the slot is given up. */
 void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot)
 {
 	if (!dev->unreadable)
@@ -39,7 +40,7 @@ void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot)
 	WRITE_ONCE(dev->some_unreadable, true);
 }
 
-/* odrp_unreadable_clear() where some have been marked. */
+/* odrp_unreadable_clear() calls this if a bit has been set, once. */
 void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot)
 {
 	clear_bit(slot, dev->unreadable);
@@ -56,14 +57,15 @@ static bool is_lost(const struct odrp_dev *dev, u64 slot, bool dead)
 }
 
 /*
- * odrp_unreadable_any() - would swapoff of this device give somebody a wrong page?
+ * odrp_unreadable_any() - would swapoff of this device give a program a wrong page?
  *
- * As far as is known: it may be the first to read one that comes back different.
- * May sleep, and takes time in proportion to the device if it is not well.
+ * Knows only pages that were found to be unreadable: swapoff may be the first to find one.
+ * May sleep.  Takes time in proportion to the device, if the session is not served or a page
+ * was unreadable once.
  */
 bool odrp_unreadable_any(const struct odrp_dev *dev)
 {
-	bool dead = !odrp_dev_serves(dev);	/* or cannot be read for now */
+	bool dead = !odrp_dev_serves(dev);	/* or FAILING: cannot be read for now */
 	u64 slot;
 
 	if (!dev->unreadable || !(dead || READ_ONCE(dev->some_unreadable)))

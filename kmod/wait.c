@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Bios that wait for a slot that is busy: lists by a hash of the slot.
+ * Bios that wait for a slot that is busy, in lists by a hash of the slot.
  */
 #include <linux/hash.h>
 #include "odrp.h"
@@ -17,9 +17,9 @@ static struct odrp_wait *wait_of(struct odrp_dev *dev, u64 slot)
 }
 
 /*
- * odrp_wait_park() - park a bio on its slot
+ * odrp_wait_park() - park a bio until its slot is not busy any more
  *
- * Return: false when the slot is not busy any more.
+ * Return: false when the slot is not busy any more; the bio is still the caller's.
  */
 bool odrp_wait_park(struct odrp_dev *dev, struct bio *bio, u64 slot)
 {

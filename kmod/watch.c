@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The watch of a live session: it looks through the outstanding requests, and one
- * that is over its deadline breaks the session, so nothing waits for ever.  It also
- * compares the MTU of the interface with that of the path (cm.c:odrp_cm_mtu_cut()):
- * when the MTU was cut, packets that do not fit are lost and nobody reports it.
+ * The watch of a live session: a work item that looks for a request over its deadline
+ * among the outstanding ones.  Such a request breaks the session, so nothing waits for
+ * ever.  The work item also compares the MTU of the interface with that of the path
+ * (cm.c:odrp_cm_mtu_cut()): when the MTU was cut, packets that do not fit are lost, and
+ * nobody reports it.
  */
 #include "odrp.h"
 
 #define WATCH_MIN_MS	10
 #define WATCH_MAX_MS	500
 
-/* The first request of a connection that is over its deadline, if any. */
+/* Finds the first request of a connection that is over its deadline; false: none is. */
 static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
 {
 	unsigned int i;
@@ -18,7 +19,7 @@ static bool overdue(struct odrp_conn *conn, unsigned long now, u64 *ret_slot)
 	for (i = 0; i < conn->nr_reqs; i++) {
 		struct odrp_req *req = &conn->reqs[i];
 
-		/* Pairs with number(): posted, so the deadline is its own. */
+		/* Pairs with io.c:req_number(): a posted request has its own deadline. */
 		if (!(atomic_read_acquire(&req->st) & ODRP_REQ_POSTED) ||
 		    !time_after(now, READ_ONCE(req->deadline)))
 			continue;

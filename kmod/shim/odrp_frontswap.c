@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * odrp_frontswap.ko: what frontswap calls.  It has no way to unregister, so
- * who registers must stay for ever; this module does, has no policy and hardly
- * any code, and lets odrp.ko come and go behind one pointer.
+ * odrp_frontswap.ko: the module that frontswap calls.  Frontswap has no way to unregister,
+ * so a module that registers must stay for ever.  This module registers in place of odrp.ko:
+ * it has no policy and hardly any code, and calls odrp.ko by one pointer while odrp.ko is
+ * attached.
  */
 #include <linux/frontswap.h>
 #include <linux/module.h>
@@ -13,7 +14,7 @@
 
 static const struct odrp_frontswap_ops __rcu *driver;
 static DEFINE_MUTEX(driver_lock);
-static struct srcu_struct sleepers;	/* those inside store, load and area */
+static struct srcu_struct sleepers;	/* readers in store, load and area, which may sleep */
 
 static int shim_store(unsigned int type, pgoff_t offset, struct page *page)
 {
@@ -41,7 +42,7 @@ static int shim_load(unsigned int type, pgoff_t offset, struct page *page)
 	return ret;
 }
 
-/* With the swap area's lock held, mostly with interrupts off. */
+/* The swap area's lock is held, mostly with interrupts off. */
 static void shim_invalidate_page(unsigned int type, pgoff_t offset)
 {
 	const struct odrp_frontswap_ops *ops;
@@ -65,7 +66,7 @@ static void shim_invalidate_area(unsigned int type)
 	srcu_read_unlock(&sleepers, idx);
 }
 
-/* An area becomes the driver's with its first store. */
+/* Nothing to do: the driver takes an area with its first store. */
 static void shim_init(unsigned int type)
 {
 }
@@ -108,7 +109,7 @@ void odrp_frontswap_detach(void)
 }
 EXPORT_SYMBOL_GPL(odrp_frontswap_detach);
 
-/* No module_exit(): it cannot be unloaded. */
+/* There is no module_exit(), so this module cannot be unloaded. */
 static int __init shim_module_init(void)
 {
 	int err = init_srcu_struct(&sleepers);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Between frontswap and odrp.ko: see odrp_frontswap.c.  The shim stays loaded
- * when odrp.ko is replaced by a newer one, so this interface has a number.
+ * The interface between odrp_frontswap.ko and odrp.ko: see odrp_frontswap.c.
+ * odrp_frontswap.ko stays loaded when odrp.ko is replaced by a newer one, so this interface
+ * has a version.
  */
 #ifndef _ODRP_FRONTSWAP_H
 #define _ODRP_FRONTSWAP_H
@@ -12,8 +13,8 @@
 #define ODRP_FRONTSWAP_ABI	1u
 
 /*
- * struct odrp_frontswap_ops - the driver
- * @store, @load:	as in frontswap; may sleep.  0, or not taken: -errno
+ * struct odrp_frontswap_ops - what the driver, odrp.ko, does
+ * @store, @load:	as in frontswap; may sleep.  0, or -errno: not stored, not loaded
  * @invalidate_page:	any context; the slot's data will not be loaded again
  * @invalidate_area:	the swap area is no more; may sleep
  */
@@ -24,10 +25,10 @@ struct odrp_frontswap_ops {
 	void (*invalidate_area)(unsigned int type);
 };
 
-/* -EINVAL: another number; -EBUSY: there is a driver. */
+/* Attaches the driver.  -EINVAL: another version; -EBUSY: a driver is attached already. */
 int odrp_frontswap_attach(const struct odrp_frontswap_ops *ops,
 			  unsigned int abi);
-/* Returns when nobody is inside any more.  Sleeps. */
+/* Detaches the driver; returns when no call to it is under way any more.  Sleeps. */
 void odrp_frontswap_detach(void);
 
 #endif /* _ODRP_FRONTSWAP_H */

@@ -93,7 +93,6 @@ echo ready
 within 60 is_wrong || fail "not wrong"
 grep "I/O error\|Input/output error" /tmp/err || fail "another error"
 is $odrp/swapoff_corrupts 1 || fail "does not corrupt"
-is $odrp/swapoff_lies 1 || fail "not by the old name"
 swapoff /dev/odrp0 2>/tmp/err && fail "swapped off"
 cat /tmp/err
 dmesg | grep "not opened: swapoff would give wrong bytes" || fail "not told"

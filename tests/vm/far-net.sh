@@ -129,7 +129,7 @@ dies() {
 			kill -STOP $client
 			sleep 8
 			kill -CONT $client
-			fails_with "Stale file handle" || exit 6
+			fails_with "this client was fenced" || exit 6
 		else
 			export FAR_TEST_SHARED=1	# they load keys meanwhile
 			history || exit 7
@@ -145,7 +145,7 @@ restarts() {
 	guests "$1" --wire dgram -- '
 		bench_on || exit 4
 		restart_mnode
-		fails_with "Stale file handle|Connection timed out|Host is down" || exit 5
+		fails_with "this client was fenced|the memory node does not answer|the memory node is away" || exit 5
 		history || exit 6
 		within 60 whole || exit 7'
 	expect_status 0

@@ -18,7 +18,7 @@ by_frontswap() {
 }
 
 sorts() {
-	vm --kernel "$@" --mem 136M --swap 256M -- qsort-far --size=60M
+	vm --kernel "$@" --mem 120M --swap 96M -- qsort-far --size=32M
 	expect_status 0
 	expect_out 'verified=yes'
 	by_frontswap
@@ -26,8 +26,8 @@ sorts() {
 }
 
 rewrites() {
-	vm --kernel "$@" --cpus 2 --mem 160M --swap 256M -- \
-		pressure-far --size=160M --seconds=120
+	vm --kernel "$@" --cpus 2 --mem 120M --swap 96M -- \
+		pressure-far --size=44M --seconds=120
 	expect_status 0
 	by_frontswap
 	expect_clean
@@ -38,29 +38,29 @@ read -r -d '' replacing <<'GUEST'
 . /etc/odrp/run.conf
 i=0
 while [ $i -lt $1 ]; do
-	swapped pattern-far --size=100M --repeat=1 --seed=$i >/tmp/log || exit 2
+	swapped pattern-far --size=48M --repeat=1 --seed=$i >/tmp/log || exit 2
 	swapoff /dev/odrp0 || exit 3
 	echo 0 >/sys/class/odrp-control/hot_remove || exit 4
 	rmmod odrp || exit 5
 	rmmod odrp_frontswap 2>/dev/null && exit 6
 	modprobe zram num_devices=1 2>/dev/null
-	echo 200M >/sys/block/zram0/disksize || exit 7
+	echo 64M >/sys/block/zram0/disksize || exit 7
 	mkswap /dev/zram0 >/dev/null && swapon /dev/zram0 || exit 8
-	mkdir -p /sys/fs/cgroup/few && echo 20M >/sys/fs/cgroup/few/memory.max
+	mkdir -p /sys/fs/cgroup/few && echo 8M >/sys/fs/cgroup/few/memory.max
 	sh -c 'echo $$ >/sys/fs/cgroup/few/cgroup.procs
-		exec pattern-far --size=30M --repeat=1' >/tmp/log || exit 9
+		exec pattern-far --size=12M --repeat=1' >/tmp/log || exit 9
 	swapoff /dev/zram0 && echo 1 >/sys/block/zram0/reset || exit 10
 	eval "insmod /lib/odrp.ko $MODULE_PARAMS" || exit 11
 	echo "$HOT_ADD" >/sys/class/odrp-control/hot_add || exit 12
 	mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || exit 13
 	i=$((i + 1))
 done
-swapped pattern-far --size=100M --repeat=1 >/tmp/log || exit 14
+swapped pattern-far --size=48M --repeat=1 >/tmp/log || exit 14
 echo all well
 GUEST
 
 replaced() {
-	vm_script --kernel "$@" --mem 150M --swap 256M -- "$replacing" \
+	vm_script --kernel "$@" --mem 128M --swap 96M -- "$replacing" \
 		"$rounds"
 	expect_status 0
 	expect_out 'all well'

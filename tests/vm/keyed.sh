@@ -18,7 +18,8 @@ expect_keyed() {
 
 # $1: kernel, then options. Up to half an hour by frontswap on a debug kernel.
 sorts() {
-	vm_timeout=900 vm --kernel "$@" --mem 150M --swap 256M "${keyed[@]}" -- qsort-far
+	vm_timeout=900 vm --kernel "$@" --mem 120M --swap 96M "${keyed[@]}" -- \
+		qsort-far --size=32M
 	expect_status 0
 	expect_out 'verified=yes'
 	expect '.cnodes[0].stats.loads > 5000' \
@@ -36,9 +37,9 @@ dd if=/dev/zero of=/tmp/zeros bs=1M count=16 2>/dev/null
 for at in 0 24 48; do
 	dd if=/tmp/a of=$dev bs=1M seek=$at oflag=direct 2>/dev/null
 done
-dd if=/dev/urandom of=/tmp/b bs=4k count=384 2>/dev/null
+dd if=/dev/urandom of=/tmp/b bs=4k count=192 2>/dev/null
 i=0
-while [ $i -lt 384 ]; do
+while [ $i -lt 192 ]; do
 	dd if=/tmp/b of=/tmp/a bs=4k count=1 skip=$i seek=$i conv=notrunc
 	for at in 0 6144 12288; do
 		dd if=/tmp/b of=$dev bs=4k count=1 skip=$i seek=$((at + i)) \
@@ -70,7 +71,7 @@ reads_back() {
 	expect_status 0
 	expect_out 'all well'
 	expect '.cnodes[0].stats.invalidates >= 12288' \
-		'.cnodes[0].stats.stores_mapped >= 384'
+		'.cnodes[0].stats.stores_mapped >= 192'
 	expect_clean
 }
 

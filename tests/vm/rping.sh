@@ -12,7 +12,7 @@ serve() {
 	while [[ -d $case_dir/tmp ]]; do
 		dir=$(echo "$case_dir"/tmp/odrp-vm.*)
 		if [[ -S $dir/guest0.sock ]]; then
-			exec "$(userspace_dir)/wrchain/tools/snic-echo" \
+			exec "$(userspace_dir)/tests/echo/snic-echo" \
 				--dgram "$dir/agent0.sock:$dir/guest0.sock" "$@"
 		fi
 		sleep 0.05

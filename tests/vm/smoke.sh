@@ -6,7 +6,7 @@
 
 # sorts KERNEL [VM_OPTION...]
 sorts() {
-	vm --kernel "$1" --mem 150M --swap 256M "${@:2}" -- qsort-far
+	vm --kernel "$1" --mem 120M --swap 96M "${@:2}" -- qsort-far --size=32M
 	expect_status 0
 	expect_out 'verified=yes'
 	expect '.cnodes[0].stats.loads > 5000' \

@@ -123,7 +123,7 @@ limit() {
 }
 
 huge_pages() {
-	under max "$huge" --kernel "$@" --mem 150M --swap 256M -- "$length"
+	under max "$huge" --kernel "$@" --mem 166M --swap 256M -- "$length"
 }
 
 # all_with NAME KERNEL OPTION...

@@ -5,8 +5,8 @@
 chains_only
 
 share() {
-	vm --cnodes 2 --mem 150M --swap 192M -- sh -c \
-		'pressure-far --size=90M --processes=3 $1 --seed=$((CNODE_ID + 1))' \
+	vm --cnodes 2 --mem 120M --swap 96M -- sh -c \
+		'pressure-far --size=32M --processes=3 $1 --seed=$((CNODE_ID + 1))' \
 		sh "$(amount 20 2)"
 	expect_status 0
 	expect '.cnodes | length == 2' \

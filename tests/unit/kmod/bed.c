@@ -25,7 +25,10 @@ static struct page bio_pages[BED_BIOS][BED_SLOTS];
 static struct page bounces[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
 static struct page node_pages[BED_SLOTS];
 static struct odrp_req reqs[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
-static struct odrp_wire_req heads[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
+static struct {
+	struct odrp_wire_req req;
+	u8 more[ODRP_HDR_LEN - sizeof(struct odrp_wire_req)];
+} heads[ODRP_WIRE_NR_CHAINS][BED_DEPTH];
 static u8 states[BED_SLOTS];
 static u32 entries[BED_SLOTS];
 static unsigned long overflow[1];
@@ -33,8 +36,14 @@ static struct odrp_stats stats;
 static struct odrp_times times;
 static struct odrp_free_cpu free_cpu;
 
-struct workqueue_struct *odrp_wq, *odrp_flush_wq;
+struct workqueue_struct *odrp_wq, *odrp_flush_wq, *odrp_stock_wq;
 unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
+
+/*
+ * What some programs have: test-unplug.c has the end of connections, over unplug.c, and
+ * test-twins.c has backing.c.
+ */
+#define WEAK	__attribute__((weak))
 
 /* ---- what is not on the way of a bio ------------------------------------------- */
 
@@ -44,7 +53,13 @@ void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
 }
 
 void odrp_wake_room(struct odrp_dev *dev) { }
-void odrp_beat_start(struct odrp_sess *s) { }
+
+void odrp_beat_start(struct odrp_sess *s)
+{
+	if (bed.on_beat_start)
+		bed.on_beat_start(&bed.admin);
+}
+
 void odrp_beat_stop(struct odrp_sess *s) { }
 
 void odrp_beat_bye(struct odrp_sess *s)
@@ -52,13 +67,16 @@ void odrp_beat_bye(struct odrp_sess *s)
 	bed.byes++;
 }
 
-/* Whoever looks at how it ends has his own: test-unplug.c, over unplug.c. */
-#define WEAK	__attribute__((weak))
-
 WEAK void odrp_beat_exit(struct odrp_sess *s) { }
 WEAK void odrp_sync_exit(struct odrp_sess *s) { }
 WEAK void odrp_keys_exit(struct odrp_sess *s) { }
 void odrp_end_wait(const struct odrp_sess *s) { }
+
+void odrp_card_put(struct odrp_sess *s)
+{
+	s->ibdev = NULL;
+}
+
 WEAK void odrp_conn_drain(struct odrp_conn *conn) { }
 WEAK void odrp_conn_quiesce(struct odrp_conn *conn) { }
 WEAK void odrp_conn_halt(struct odrp_conn *conn) { }
@@ -78,13 +96,13 @@ int odrp_sum_check(struct odrp_dev *dev, const struct odrp_req *req)
 
 void odrp_unreadable_mark(struct odrp_dev *dev, u64 slot) { }
 void odrp_unreadable_clear_bit(struct odrp_dev *dev, u64 slot) { }
-void odrp_backing_begin(struct bio *bio) { }
-void odrp_backing_alone(struct bio *bio) { }
+WEAK void odrp_backing_begin(struct bio *bio) { }
+WEAK void odrp_backing_alone(struct bio *bio) { }
 
-void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
+WEAK void odrp_backing_answered(struct bio *bio, enum odrp_slot_result res,
 			   struct odrp_queue *q) { }
 
-void odrp_backing_report(struct odrp_dev *dev) { }
+WEAK void odrp_backing_report(struct odrp_dev *dev) { }
 void odrp_reserve_spend(struct odrp_reserve *r) { }
 void odrp_reserve_drop(struct odrp_reserve *r) { }
 
@@ -92,12 +110,6 @@ int odrp_handshake(struct odrp_sess *s)
 {
 	bed.handshakes++;
 	return bed.handshake_err;
-}
-
-void odrp_conn_fit(struct odrp_conn *conn)
-{
-	conn->req_len = conn->next_req_len;
-	conn->tail_len = conn->next_tail_len;
 }
 
 int odrp_keys_renew(struct odrp_sess *s)
@@ -223,9 +235,11 @@ void bed_answer(unsigned int chain, u32 id)
 static void execute(unsigned int chain, const struct odrp_req *req)
 {
 	const struct odrp_wire_req *w = req->hdr;
-	u64 entry = be64_to_cpu(w->tt_addr) / 8;
-	u64 raddr = (u64)be32_to_cpu(w->raddr_hi) << 32 |
-		    be32_to_cpu(w->raddr_lo);
+	bool keyed = bed.conn[chain].keyed;
+	u64 entry = keyed ? entries[req->slot] : be64_to_cpu(w->tt_addr) / 8;
+	u64 raddr = keyed ? req->bounce_dma :
+			    (u64)be32_to_cpu(w->raddr_hi) << 32 |
+			    be32_to_cpu(w->raddr_lo);
 
 	switch (chain) {
 	case ODRP_WIRE_LOAD:
@@ -273,7 +287,7 @@ static void serve_one(unsigned int chain)
 	execute(chain, req);
 	if (req->wr.wr.send_flags & IB_SEND_SIGNALED)
 		nic_complete(nic, (struct ib_wc){ .wr_cqe = req->wr.wr.wr_cqe });
-	if (!(st & ODRP_REQ_QUIET))
+	if (!(st & ODRP_REQ_QUIET) && !bed.conn[chain].keyed)
 		bed_answer(chain, be32_to_cpu(((struct odrp_wire_req *)
 					       req->hdr)->id));
 }
@@ -483,6 +497,7 @@ static void init_sess(struct odrp_sess *s)
 	spin_lock_init(&bed.admin.lock);
 	spin_lock_init(&s->auth.lock);
 	odrp_fail_init(s);
+	odrp_stock_init(s);
 	atomic_set(&s->state, ODRP_LIVE);
 }
 
@@ -518,10 +533,9 @@ void bed_init(void)
 
 /* ---- bios --------------------------------------------------------------------------- */
 
-static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
+static struct bio *make_bio(unsigned int op, u64 slot, unsigned int nr, char what)
 {
 	struct bio *bio = &bed.bio[bed.nr_bios];
-	struct bio_list bios;
 
 	assert_true(bed.nr_bios < BED_BIOS && nr + !!bed.off <= BED_SLOTS);
 	bio->op = op;
@@ -531,10 +545,32 @@ static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
 	bio->remaining = 1;
 	bio->bi_iter.bi_sector = slot * ODRP_BLOCK_SECTORS;
 	bio->bi_iter.bi_size = nr * ODRP_BLOCK;
+	return bio;
+}
+
+static struct bio *issue(unsigned int op, u64 slot, unsigned int nr, char what)
+{
+	struct bio *bio = make_bio(op, slot, nr, what);
+	struct bio_list bios;
+
 	bio_list_init(&bios);
 	bio_list_add(&bios, bio);
 	odrp_issue(&bed.q, &bios);
 	return bio;
+}
+
+void bed_together(u64 slot, unsigned int stores, u64 from, unsigned int loads,
+		  char what)
+{
+	struct bio_list bios;
+	unsigned int i;
+
+	bio_list_init(&bios);
+	for (i = 0; i < stores; i++)
+		bio_list_add(&bios, make_bio(REQ_OP_WRITE, slot + i, 1, what));
+	for (i = 0; i < loads; i++)
+		bio_list_add(&bios, make_bio(REQ_OP_READ, from + i, 1, '-'));
+	odrp_issue(&bed.q, &bios);
 }
 
 struct bio *bed_store(u64 slot, unsigned int nr, char what)

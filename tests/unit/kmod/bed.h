@@ -38,6 +38,7 @@ struct bed {
 	unsigned int		entry_reads;	/* of some entries at once */
 	void			(*on_table_read)(u64 slot);
 	int			stock_err;
+	void			(*on_beat_start)(struct odrp_conn *conn);
 
 	/* the end of connections, where unplug.c is */
 	int			(*on_marker)(struct ib_cqe *cqe);
@@ -55,6 +56,10 @@ void bed_init(void);
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);
+
+/* Issue bios of one block together: stores from a slot on, and then loads from another on. */
+void bed_together(u64 slot, unsigned int stores, u64 from, unsigned int loads,
+		  char what);
 
 /* Free a slot, and send its invalidate, as flush.c does it. */
 void bed_invalidate(u64 slot);

@@ -107,11 +107,12 @@ static void test_admin(void **state)
 	REFUSED(&new_session, depth, 0, "depth", 0);
 	REFUSED(&new_session, depth, cpu_to_be16(65), "depth", 65);
 	REFUSED(&new_session, resv0[1], 9, "a reserved field", 1);
-	REFUSED(&new_session, features, cpu_to_be32(4), "features", 4);
+	REFUSED(&new_session, features, cpu_to_be32(8), "features", 8);
+	REFUSED(&new_session, features, cpu_to_be32(ODRP_WIRE_F_LONG_BEAT), "features", 4);
 	REFUSED(&new_session, nr_slots, cpu_to_be64(999), "nr_slots", 999);
 	REFUSED(&new_session, beat_ms, cpu_to_be32(9), "beat_ms", 9);
 	REFUSED(&new_session, dead_ms, cpu_to_be32(1000), "beat_ms", 1000);
-	REFUSED(&new_session, resv2[19], 1, "a reserved field", 1);
+	REFUSED(&new_session, resv2[15], 1, "a reserved field", 1);
 }
 
 /* What was not offered is not taken, and rkeys are where they are granted. */
@@ -137,6 +138,29 @@ static void test_admin_keyed(void **state)
 	REFUSED(&is_keyed, features, 0, "features", 0);
 }
 
+static const struct odrp_admin_terms may_ask = {
+	.queues = 4, .depth = 64, .nr_slots = 1000,
+	.features = ODRP_WIRE_F_LONG_BEAT,
+};
+
+/* Only who may ask for more is told how much there is. */
+static void test_admin_dead_max(void **state)
+{
+	struct odrp_wire_admin_accept a = good_admin();
+	struct odrp_bad bad;
+
+	REFUSED(&new_session, dead_ms_max, cpu_to_be32(10000), "dead_ms_max", 10000);
+	assert_int_equal(admin(&a, sizeof(a), &may_ask, &bad), 0);
+	a.features = cpu_to_be32(ODRP_WIRE_F_LONG_BEAT);
+	refused(&a, &may_ask, "dead_ms_max", 0);
+	a.dead_ms_max = cpu_to_be32(9999);
+	refused(&a, &may_ask, "dead_ms_max", 9999);
+	a.dead_ms_max = cpu_to_be32(10000);
+	assert_int_equal(admin(&a, sizeof(a), &may_ask, &bad), 0);
+	a.dead_ms_max = cpu_to_be32(900000);
+	assert_int_equal(admin(&a, sizeof(a), &may_ask, &bad), 0);
+}
+
 /* One that is taken up again is the same; 0 would make it a new one next time. */
 static void test_admin_again(void **state)
 {
@@ -154,7 +178,6 @@ union io {
 	u8 raw[ODRP_WIRE_REP_PRIV_MAX];
 };
 
-/* A store of page exchange, as a memory node that recycles by itself says it. */
 static const struct odrp_io_terms a_store = {
 	.chain = ODRP_WIRE_MAPPED_STORE, .queue = 2, .depth = 64,
 };
@@ -164,19 +187,16 @@ static void good_io(union io *io)
 	const struct odrp_wire_io_accept head = {
 		.magic = cpu_to_be32(ODRP_WIRE_MAGIC),
 		.version = cpu_to_be16(ODRP_WIRE_VERSION),
-		.chain = ODRP_WIRE_MAPPED_STORE, .nr_words = 2,
+		.chain = ODRP_WIRE_MAPPED_STORE,
 		.queue = cpu_to_be16(2), .depth = cpu_to_be16(32),
-		.req_len = cpu_to_be16(25), .tail_len = cpu_to_be16(4),
 	};
 
 	memset(io, 0, sizeof(*io));
 	memcpy(io, &head, sizeof(head));
-	io->a.words[0].kind = ODRP_WIRE_WORD_NEXT;
-	io->a.words[1].kind = ODRP_WIRE_WORD_END;
 }
 
 static int take(const union io *io, size_t len, const struct odrp_io_terms *t,
-		struct odrp_words *ws, struct odrp_bad *bad)
+		struct odrp_bad *bad)
 {
 	void *p = malloc(len + 1);
 	int err;
@@ -184,7 +204,7 @@ static int take(const union io *io, size_t len, const struct odrp_io_terms *t,
 	memcpy(p, io, len);
 	p = realloc(p, len ? len : 1);
 	*bad = (struct odrp_bad) { .what = "not said" };
-	err = odrp_accept_io(p, len, t, ws, bad);
+	err = odrp_accept_io(p, len, t, bad);
 	free(p);
 	return err;
 }
@@ -192,11 +212,10 @@ static int take(const union io *io, size_t len, const struct odrp_io_terms *t,
 static void io_refused(const union io *io, const struct odrp_io_terms *t,
 		       const char *what)
 {
-	struct odrp_words ws;
 	struct odrp_bad bad;
 
-	assert_int_equal(take(io, sizeof(*io), t, &ws, &bad), -EPROTO);
-	assert_string_equal(bad.what ? bad.what : "a word", what);
+	assert_int_equal(take(io, sizeof(*io), t, &bad), -EPROTO);
+	assert_string_equal(bad.what, what);
 }
 
 #define IO_REFUSED(terms, field, value, what) do {			\
@@ -210,16 +229,14 @@ static void io_refused(const union io *io, const struct odrp_io_terms *t,
 static void test_io(void **state)
 {
 	struct odrp_io_terms t = a_store;
-	struct odrp_words w;
 	struct odrp_bad bad;
 	union io io;
 	size_t len;
 
 	good_io(&io);
-	assert_int_equal(take(&io, 24, &a_store, &w, &bad), 0);
-	assert_int_equal(w.len, 5);
-	for (len = 0; len < 24; len++) {
-		assert_int_equal(take(&io, len, &a_store, &w, &bad), -EPROTO);
+	assert_int_equal(take(&io, 16, &a_store, &bad), 0);
+	for (len = 0; len < 16; len++) {
+		assert_int_equal(take(&io, len, &a_store, &bad), -EPROTO);
 		assert_string_equal(bad.what, "length");
 	}
 	IO_REFUSED(&a_store, magic, 0, "magic");
@@ -228,57 +245,11 @@ static void test_io(void **state)
 	IO_REFUSED(&a_store, queue, 0, "queue");
 	IO_REFUSED(&a_store, depth, 0, "depth");
 	IO_REFUSED(&a_store, depth, cpu_to_be16(65), "depth");
-	IO_REFUSED(&a_store, nr_words, 41, "nr_words");
-	IO_REFUSED(&a_store, nr_words, 1, "req_len and tail_len");
-	IO_REFUSED(&a_store, req_len, cpu_to_be16(23), "req_len");
-	IO_REFUSED(&a_store, req_len, cpu_to_be16(26), "req_len");
-	IO_REFUSED(&a_store, req_len, 0xffff, "req_len");
-	IO_REFUSED(&a_store, tail_len, 0, "req_len and tail_len");
-	IO_REFUSED(&a_store, tail_len, 0xffff, "req_len and tail_len");
-	IO_REFUSED(&a_store, words[1].kind, 0, "a word");
+	IO_REFUSED(&a_store, resv0, 1, "a reserved field");
+	IO_REFUSED(&a_store, resv1[0], 1, "a reserved field");
+	IO_REFUSED(&a_store, resv1[3], 1, "a reserved field");
 	t.nr_reqs = 33;
 	IO_REFUSED(&t, queue, cpu_to_be16(2), "depth");
-	t = (struct odrp_io_terms) { .queue = 2, .depth = 64 };
-	IO_REFUSED(&t, chain, ODRP_WIRE_LOAD, "tail_len");
-}
-
-/* A connection for READs or WRITEs takes no requests, and so no words. */
-static void test_io_keyed(void **state)
-{
-	struct odrp_io_terms t = a_store;
-	struct odrp_words w;
-	struct odrp_bad bad;
-	union io io, bare;
-
-	good_io(&bare);
-	bare.a.nr_words = 0;
-	bare.a.req_len = bare.a.tail_len = 0;
-	io_refused(&bare, &t, "req_len");
-	t.keyed = true;
-	memset(&w, 0xff, sizeof(w));
-	assert_int_equal(take(&bare, sizeof(bare.a), &t, &w, &bad), 0);
-	assert_int_equal(w.nr, 0);
-	assert_int_equal(w.len, 0);
-	assert_false(w.may_be_quiet);
-	assert_false(w.ahead);
-	assert_int_equal(take(&bare, sizeof(bare.a) - 1, &t, &w, &bad),
-			 -EPROTO);
-
-	io = bare;
-	io.a.nr_words = 1;
-	io_refused(&io, &t, "nr_words");
-	io = bare;
-	io.a.req_len = cpu_to_be16(24);
-	io_refused(&io, &t, "req_len");
-	io = bare;
-	io.a.tail_len = cpu_to_be16(4);
-	io_refused(&io, &t, "tail_len");
-	io = bare;
-	io.a.depth = cpu_to_be16(65);
-	io_refused(&io, &t, "depth");
-	io = bare;
-	t.nr_reqs = 33;
-	io_refused(&io, &t, "depth");
 }
 
 /* At least one, or none would ever go; not more than there is room for. */
@@ -308,10 +279,15 @@ static void disturb(u64 *seed, u8 *p, size_t len)
 				     values[rnd(seed) % sizeof(values)];
 }
 
+static bool keyed(const struct odrp_wire_admin_accept *a)
+{
+	return be32_to_cpu(a->features) & ODRP_WIRE_F_KEYED;
+}
+
 static void test_any_admin(void **state)
 {
 	const struct odrp_admin_terms *terms[] = {
-		&new_session, &old_session, &may_be_keyed, &is_keyed,
+		&new_session, &old_session, &may_be_keyed, &is_keyed, &may_ask,
 	};
 	struct odrp_wire_admin_accept a;
 	unsigned int i, taken = 0;
@@ -319,13 +295,16 @@ static void test_any_admin(void **state)
 	struct odrp_bad bad;
 
 	for (i = 0; i < FUZZ; i++) {
-		const struct odrp_admin_terms *t = terms[rnd(&seed) % 4];
+		const struct odrp_admin_terms *t = terms[rnd(&seed) % 5];
 
 		was = seed;
 		a = good_admin();
 		if (t->features && rnd(&seed) % 8) {
-			a.features = cpu_to_be32(ODRP_WIRE_F_KEYED);
-			a.keys_rkey = rnd(&seed);
+			a.features = cpu_to_be32(t->features);
+			if (t == &may_ask)
+				a.dead_ms_max = a.dead_ms;
+			else
+				a.keys_rkey = rnd(&seed);
 		}
 		disturb(&seed, (u8 *)&a, sizeof(a));
 		len = rnd(&seed) % 16 ? sizeof(a) : rnd(&seed) % sizeof(a);
@@ -340,7 +319,10 @@ static void test_any_admin(void **state)
 		    be64_to_cpu(a.nr_slots) < t->nr_slots ||
 		    be32_to_cpu(a.beat_ms) < ODRP_WIRE_MIN_BEAT_MS ||
 		    be32_to_cpu(a.features) & ~t->features ||
-		    !a.features != !a.keys_rkey ||
+		    keyed(&a) != !!a.keys_rkey ||
+		    !a.dead_ms_max != !(be32_to_cpu(a.features) & ODRP_WIRE_F_LONG_BEAT) ||
+		    (a.dead_ms_max &&
+		     be32_to_cpu(a.dead_ms_max) < be32_to_cpu(a.dead_ms)) ||
 		    (t->session && be32_to_cpu(a.features) != t->features) ||
 		    (t->session && (be16_to_cpu(a.max_queues) != t->queues ||
 				    be16_to_cpu(a.depth) != t->depth ||
@@ -355,28 +337,21 @@ static void test_any_io(void **state)
 	struct odrp_io_terms t = a_store;
 	unsigned int i, taken = 0;
 	u64 seed = 2, was, len;
-	struct odrp_words w;
 	struct odrp_bad bad;
 	union io io;
-	u8 *buf;
 
 	for (i = 0; i < FUZZ; i++) {
 		was = seed;
 		good_io(&io);
-		disturb(&seed, io.raw, rnd(&seed) % 2 ? 24 : sizeof(io));
+		disturb(&seed, io.raw, rnd(&seed) % 2 ? 16 : sizeof(io));
 		len = rnd(&seed) % 4 ? sizeof(io) : rnd(&seed) % sizeof(io);
 		t.nr_reqs = rnd(&seed) % 2 ? 32 : 0;
-		if (take(&io, len, &t, &w, &bad))
+		if (take(&io, len, &t, &bad))
 			continue;
 		taken++;
-		if (be16_to_cpu(io.a.req_len) + be16_to_cpu(io.a.tail_len) !=
-		    24 + w.len || w.head_len != be16_to_cpu(io.a.req_len) - 24 ||
-		    24 + w.len > ODRP_HDR_MAX || be16_to_cpu(io.a.depth) > 64 ||
+		if (be16_to_cpu(io.a.depth) > 64 ||
 		    be16_to_cpu(io.a.depth) < t.nr_reqs)
 			fail_msg("seed %llu is taken", (unsigned long long)was);
-		buf = malloc(w.len + 1);
-		odrp_words_make(&w, rnd(&seed), false, true, buf);
-		free(buf);
 	}
 	assert_true(taken > FUZZ / 10);
 }
@@ -386,9 +361,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admin),
 		cmocka_unit_test(test_admin_keyed),
+		cmocka_unit_test(test_admin_dead_max),
 		cmocka_unit_test(test_admin_again),
 		cmocka_unit_test(test_io),
-		cmocka_unit_test(test_io_keyed),
 		cmocka_unit_test(test_reads),
 		cmocka_unit_test(test_any_admin),
 		cmocka_unit_test(test_any_io),

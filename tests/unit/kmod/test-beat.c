@@ -30,7 +30,7 @@ struct workqueue_struct *odrp_wq;
 /* ---- what is beside it ---------------------------------------------------------- */
 
 void odrp_reserve_collect(struct odrp_reserve *r) { }
-void odrp_reconnect_restock(struct odrp_sess *sess) { }
+void odrp_sess_restock(struct odrp_sess *sess) { }
 void odrp_free_now(struct odrp_dev *d) { }
 
 void odrp_sess_fail(struct odrp_sess *sess, const char *fmt, ...)
@@ -62,6 +62,11 @@ void odrp_reg_free(struct odrp_reg *reg)
 	reg->mr = NULL;
 }
 
+static u32 beat_len(void)
+{
+	return odrp_wire_beat_len(s->features);
+}
+
 /* The heartbeat is there at once. */
 int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **ret_bad)
@@ -69,8 +74,9 @@ int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 	struct ib_wc wc = { .wr_cqe = wr->wr_cqe };
 
 	assert_int_equal(wr->opcode, IB_WR_RDMA_WRITE);
-	assert_int_equal(wr->sg_list->length, sizeof(sent));
-	memcpy(&sent, (void *)(uintptr_t)wr->sg_list->addr, sizeof(sent));
+	assert_int_equal(wr->sg_list->length, beat_len());
+	memset(&sent, 0xee, sizeof(sent));
+	memcpy(&sent, (void *)(uintptr_t)wr->sg_list->addr, beat_len());
 	nr_sent++;
 	if (completes)
 		wr->wr_cqe->done(NULL, &wc);
@@ -158,25 +164,59 @@ static void expect(u64 lease, unsigned int asked)
 
 /* ---- heartbeats --------------------------------------------------------------------- */
 
-static void test_signed_beats(void **state)
+static void signed_beats(u32 features)
 {
 	struct auth_key key;
 	u64 before;
 
-	open_sess(ODRP_WIRE_F_SIGNED);
+	open_sess(ODRP_WIRE_F_SIGNED | features);
 	key = agent_key();
 	beat();
 	before = be64_to_cpu(sent.beat);
-	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
-	assert_int_equal(auth_check_beat(&key, HANDLE + 1, &sent), -EKEYREJECTED);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent, beat_len()), 0);
+	assert_int_equal(auth_check_beat(&key, HANDLE + 1, &sent, beat_len()), -EKEYREJECTED);
 	beat();
 	assert_true(be64_to_cpu(sent.beat) > before);
-	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent, beat_len()), 0);
 	odrp_beat_bye(s);
 	assert_int_equal(be32_to_cpu(sent.flags), ODRP_WIRE_BEAT_BYE);
-	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), 0);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent, beat_len()), 0);
 	sent.flags = 0;
-	assert_int_equal(auth_check_beat(&key, HANDLE, &sent), -EKEYREJECTED);
+	assert_int_equal(auth_check_beat(&key, HANDLE, &sent, beat_len()), -EKEYREJECTED);
+	close_sess();
+}
+
+static void test_signed_beats(void **state)
+{
+	signed_beats(0);
+	signed_beats(ODRP_WIRE_F_LONG_BEAT);
+}
+
+/* What can be asked for is asked for, and what is reserved is 0. */
+static void test_long_beats(void **state)
+{
+	unsigned int i;
+
+	open_sess(ODRP_WIRE_F_LONG_BEAT);
+	dev.dead_after_ms = 60000;
+	beat();
+	assert_int_equal(be32_to_cpu(sent.dead_ms), 90000);
+	for (i = ODRP_WIRE_SHORT_BEAT + sizeof(sent.dead_ms); i < sizeof(sent); i++)
+		assert_int_equal(((u8 *)&sent)[i], 0);
+	/* The operator may change it at any time. */
+	dev.dead_after_ms = ODRP_MAX_TIMEOUT_MS;
+	beat();
+	assert_int_equal(be32_to_cpu(sent.dead_ms), ODRP_MAX_TIMEOUT_MS / 2 * 3);
+	close_sess();
+}
+
+/* A memory node that does not know more gets 64 bytes. */
+static void test_short_beats(void **state)
+{
+	open_sess(0);
+	dev.dead_after_ms = 60000;
+	beat();
+	assert_int_equal(be32_to_cpu(sent.dead_ms), 0xeeeeeeee);
 	close_sess();
 }
 
@@ -318,6 +358,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signed_beats),
+		cmocka_unit_test(test_long_beats),
+		cmocka_unit_test(test_short_beats),
 		cmocka_unit_test(test_not_completed),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_replayed),

@@ -91,7 +91,6 @@ static int setup(void **state)
 	bed_init();
 	bed.on_marker = marker;
 	bed.on_destroy = destroy;
-	bed.conn[NEW].tail_len = 4;
 	bed.admin.qp = (struct ib_qp *)&bed.admin;
 	bed.admin.cq = (struct ib_cq *)&bed.admin;
 	bed.admin.established = true;

@@ -137,6 +137,23 @@ static void test_waits_for_request(void **state)
 	bed_check_idle();
 }
 
+/* Requests that were taken ahead, for bios that need none in the end, go back. */
+static void test_together(void **state)
+{
+	unsigned int i;
+
+	bed_together(0, 1, 8, 3, 'a');
+	assert_int_equal(bed.conn[NEW].nr_free, BED_DEPTH - 1);
+	bed_drain();
+	bed_together(4, BED_DEPTH + 2, 8, 1, 'b');
+	assert_int_equal(bed_posted(NEW), BED_DEPTH);
+	assert_int_equal(bed.dev.parked.v, 2);
+	bed_drain();
+	for (i = 4; i < BED_DEPTH + 6; i++)
+		assert_int_equal(bed_page(i)->bytes[0], 'b');
+	bed_check_idle();
+}
+
 /* No two requests for one slot are out together. */
 static void test_waits_for_slot(void **state)
 {
@@ -154,18 +171,43 @@ static void test_waits_for_slot(void **state)
 	bed_check_idle();
 }
 
-/* Of three requests posted together the last is answered, for all of them. */
+/*
+ * READs that go together: the last one alone asks for a completion, and those before it
+ * end with it, not sooner.
+ */
+static void test_quiet_reads(void **state)
+{
+	static u32 rkeys[1];
+	struct bio *bio;
+	unsigned int i;
+
+	bed_store(0, 4, 'a');
+	bed_drain();
+	sess()->keys.rkeys = rkeys;
+	bed.conn[LOAD].keyed = true;
+	bio = bed_load(0, 4);
+	assert_int_equal(bed_posted(LOAD), 4);
+	bed_serve(LOAD, 3);
+	assert_int_equal(bed.conn[LOAD].nr_free, 0);
+	assert_int_equal(bio->remaining, 4);
+	bed_serve(LOAD, 1);
+	assert_int_equal(bio->ended, 1);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(bed_read(bio, i), 'a');
+	bed_check_idle();
+}
+
+/* The second of three requests posted together is quiet, and ends with the last. */
 static void test_quiet(void **state)
 {
 	struct bio *bio;
 
-	bed.conn[LOAD].words.may_be_quiet = true;
 	bed_store(0, 3, 'q');
 	bed_drain();
 	bio = bed_load(0, 3);
 	assert_int_equal(bed_posted(LOAD), 3);
 	bed_serve(LOAD, 2);
-	assert_int_equal(bed.conn[LOAD].nr_free, BED_DEPTH - 3);
+	assert_int_equal(bed.conn[LOAD].nr_free, BED_DEPTH - 2);
 	assert_int_equal(bio->ended, 0);
 	bed_serve(LOAD, 1);
 	assert_int_equal(bio->ended, 1);
@@ -347,7 +389,7 @@ static void test_fail(void **state)
 		assert_int_equal(s->reconnect.work.queued,
 				 from == ODRP_LIVE || (from == ODRP_LOST && die));
 		assert_int_equal(s->reconnect.end_work.work.queued,
-				 from == ODRP_LOST && die);
+				 from == ODRP_LIVE || (from == ODRP_LOST && die));
 		assert_int_equal(s->reconnect.broken, from == ODRP_LOST && !die);
 		assert_int_equal(shim_log_lines, odrp_sess_state(s) != from);
 	}
@@ -357,11 +399,11 @@ static void test_expire(void **state)
 {
 	struct odrp_sess *s = sess();
 
-	lose();
 	assert_false(odrp_sess_expire(s, "test"));	/* no end is set */
-	s->reconnect.end = jiffies + 1;
+	lose();
+	assert_int_equal(s->reconnect.end, jiffies + bed.dev.dead_after_ms);
 	assert_false(odrp_sess_expire(s, "test"));
-	s->reconnect.end = jiffies;
+	jiffies = s->reconnect.end;
 	assert_true(odrp_sess_expire(s, "test"));
 	assert_int_equal(odrp_sess_state(s), ODRP_DEAD);
 	assert_false(odrp_sess_expire(s, "test"));
@@ -371,15 +413,15 @@ static void test_restock(void **state)
 {
 	struct odrp_sess *s = sess();
 
-	odrp_reconnect_restock(s);
-	assert_int_equal(s->reconnect.work.queued, 0);
-	s->reconnect.lacks_spares = true;
-	odrp_reconnect_restock(s);
-	assert_int_equal(s->reconnect.work.queued, 1);
+	odrp_sess_restock(s);
+	assert_int_equal(s->stock_work.queued, 0);
+	s->lacks_spares = true;
+	odrp_sess_restock(s);
+	assert_int_equal(s->stock_work.queued, 1);
 	die();
-	s->reconnect.work.queued = 0;
-	odrp_reconnect_restock(s);
-	assert_int_equal(s->reconnect.work.queued, 0);
+	s->stock_work.queued = 0;
+	odrp_sess_restock(s);
+	assert_int_equal(s->stock_work.queued, 0);
 }
 
 /*
@@ -504,6 +546,36 @@ static void test_wait_and_put(void **state)
 	weave(init_full, store_one, serve_new, check_last);
 }
 
+static void store_and_loads(void)
+{
+	bed_together(4, 1, 8, 3, 'f');
+}
+
+static void init_mapped(void)
+{
+	bed_init();
+	bed_store(1, 1, 'o');
+	bed_drain();
+}
+
+static void store_four(void)
+{
+	bed_together(0, 4, 0, 0, 'n');
+}
+
+/* ... or one that was taken ahead for a bio that needs none. */
+static void test_wait_and_return(void **state)
+{
+	weave(init_mapped, store_four, store_and_loads, check_last);
+}
+
+/* Requests that were taken ahead while the session dies. */
+static void test_ahead_and_die(void **state)
+{
+	weave(init_lost, store_and_loads, die, bed_check_idle);
+	weave(bed_init, store_and_loads, lose_and_die, check_after_posts);
+}
+
 int main(void)
 {
 #define T(f)	cmocka_unit_test_setup(f, setup)
@@ -511,8 +583,10 @@ int main(void)
 		T(test_store_and_load),
 		T(test_many_blocks),
 		T(test_waits_for_request),
+		T(test_together),
 		T(test_waits_for_slot),
 		T(test_quiet),
+		T(test_quiet_reads),
 		T(test_answers_to_nothing),
 		T(test_refused_post),
 		T(test_settled),
@@ -528,6 +602,8 @@ int main(void)
 		T(test_end_twice),
 		T(test_park_and_end),
 		T(test_wait_and_put),
+		T(test_wait_and_return),
+		T(test_ahead_and_die),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

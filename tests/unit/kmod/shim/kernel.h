@@ -78,6 +78,7 @@ SHIM_RMW(shim_and, __atomic_and_fetch)
 SHIM_RMW(shim_xchg, __atomic_exchange_n)
 
 #define atomic_set(a, n)		((void)shim_xchg(n, a))
+#define atomic_dec_and_test(a)		(!shim_sub(1, a))
 #define atomic_inc(a)			((void)shim_add(1, a))
 #define atomic_inc_return(a)		shim_add(1, a)
 #define atomic_dec(a)			((void)shim_sub(1, a))
@@ -353,6 +354,7 @@ struct dentry;
 
 enum { BLK_STS_OK, BLK_STS_NOSPC, BLK_STS_IOERR };
 enum { REQ_OP_READ, REQ_OP_WRITE };
+#define REQ_SYNC			0u
 #define BIO_CHAIN			1u
 
 struct bvec_iter {
@@ -366,7 +368,9 @@ struct bio_vec {
 	unsigned int	bv_offset, bv_len;
 };
 
-/* @pages: one for each block; @ended: how often it has */
+struct bio_set;
+
+/* @pages: one for each block; @ended: how often it has; @pool: where it comes from */
 struct bio {
 	struct bio	*bi_next;
 	unsigned int	op, flags;
@@ -375,7 +379,11 @@ struct bio {
 	struct page	*pages;
 	int		remaining;
 	unsigned int	ended;
+	void		(*bi_end_io)(struct bio *bio);
+	struct bio_set	*pool;
 };
+
+#define bi_opf				op
 
 struct bio_list {
 	struct bio	*head, *tail;
@@ -384,14 +392,18 @@ struct bio_list {
 #define bio_op(bio)			((bio)->op)
 #define bio_flagged(bio, f)		((bio)->flags & (f))
 #define bio_set_flag(bio, f)		((void)((bio)->flags |= (f)))
-#define bio_inc_remaining(bio)		((void)(bio)->remaining++)
+#define bio_inc_remaining(bio)		(bio_set_flag(bio, BIO_CHAIN), \
+					 (void)(bio)->remaining++)
 #define bio_list_empty(l)		(!(l)->head)
 #define bio_list_init(l)		((void)((l)->head = (l)->tail = NULL))
 
 static inline void bio_endio(struct bio *bio)
 {
-	if (!(bio->flags & BIO_CHAIN) || !--bio->remaining)
-		bio->ended++;
+	if ((bio->flags & BIO_CHAIN) && --bio->remaining)
+		return;
+	bio->ended++;
+	if (bio->bi_end_io)
+		bio->bi_end_io(bio);
 }
 
 static inline struct bio_vec bio_iter_iovec(struct bio *bio,
@@ -445,6 +457,8 @@ static inline struct bio *bio_list_pop(struct bio_list *l)
 	return bio;
 }
 
+#define bio_list_peek(l)		((l)->head)
+
 static inline unsigned int bio_list_size(const struct bio_list *l)
 {
 	const struct bio *bio;
@@ -454,6 +468,127 @@ static inline unsigned int bio_list_size(const struct bio_list *l)
 		n++;
 	return n;
 }
+
+/* ---- a pool of bios, which has no more than @left ------------------------------------ */
+
+struct bio_set {
+	unsigned int	left, pad;
+};
+
+/* The one flag that counts here: may the caller be made to wait? */
+#define GFP_NOIO			1
+#define GFP_NOWAIT			0
+
+static inline int bioset_init(struct bio_set *bs, unsigned int nr,
+			      unsigned int pad, int flags)
+{
+	*bs = (struct bio_set){ .left = nr, .pad = pad };
+	return 0;
+}
+
+/* A caller that may sleep for a twin would sleep for ever here: the test ends. */
+static inline struct bio *odrp_compat_bio_clone(struct bio *src, int gfp,
+						struct bio_set *bs)
+{
+	struct bio *bio;
+
+	if (!bs->left) {
+		if (gfp & GFP_NOIO)
+			abort();
+		return NULL;
+	}
+	bs->left--;
+	bio = (struct bio *)((char *)calloc(1, bs->pad + sizeof(*bio)) + bs->pad);
+	*bio = *src;
+	bio->flags = bio->ended = 0;
+	bio->bi_end_io = NULL;
+	bio->remaining = 1;
+	bio->pool = bs;
+	return bio;
+}
+
+static inline void bio_put(struct bio *bio)
+{
+	bio->pool->left++;
+	free((char *)bio - bio->pool->pad);
+}
+
+struct odrp_compat_bdev {
+	struct block_device *bdev;
+};
+
+static inline void odrp_compat_bio_copy(struct bio *bio,
+					struct block_device *bdev,
+					struct bio *src)
+{
+	(void)bdev;
+	*bio = *src;
+	bio->flags = bio->ended = 0;
+}
+
+#define bio_uninit(bio)			((void)(bio))
+#define blk_status_to_errno(s)		((s) ? -EIO : 0)
+
+struct blk_plug {
+	int	unused;
+};
+
+#define blk_start_plug(p)		((void)(p))
+#define blk_finish_plug(p)		((void)(p))
+
+/* The disk is the test. */
+void submit_bio_noacct(struct bio *bio);
+
+/* ---- lists without locks --------------------------------------------------------------- */
+
+struct llist_node {
+	struct llist_node *next;
+};
+
+struct llist_head {
+	struct llist_node *first;
+};
+
+#define init_llist_head(l)		((void)((l)->first = NULL))
+
+/* Return: was it empty? */
+static inline bool llist_add(struct llist_node *n, struct llist_head *l)
+{
+	n->next = l->first;
+	l->first = n;
+	return !n->next;
+}
+
+static inline struct llist_node *llist_del_all(struct llist_head *l)
+{
+	struct llist_node *n = l->first;
+
+	l->first = NULL;
+	return n;
+}
+
+static inline struct llist_node *llist_reverse_order(struct llist_node *n)
+{
+	struct llist_node *next, *out = NULL;
+
+	for (; n; n = next) {
+		next = n->next;
+		n->next = out;
+		out = n;
+	}
+	return out;
+}
+
+static inline void *shim_llist_entry(struct llist_node *n, size_t at)
+{
+	return n ? (char *)n - at : NULL;
+}
+
+#define llist_for_each_entry_safe(p, n, list, m)			\
+	for ((p) = shim_llist_entry(list, offsetof(__typeof__(*(p)), m)); \
+	     (p) && ((n) = shim_llist_entry((p)->m.next,		\
+				offsetof(__typeof__(*(p)), m)), true);	\
+	     (p) = (n))
 
 /* ---- verbs: the test is the NIC; an address is where it leads -------------------- */
 
