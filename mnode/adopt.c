@@ -216,7 +216,7 @@ bool adopt_some(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
-		if (s->state != SESS_LIVE || !s->restoring)
+		if (s->state != SESS_RESTORING)
 			continue;
 		r = sess_restore(s);
 		if (!r || r == -EAGAIN)

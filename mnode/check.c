@@ -282,7 +282,7 @@ static bool owner_is_dying(const struct manager *m, uint16_t owner)
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->owner == owner)
-			return m->sess[i]->state == SESS_DYING;
+			return m->sess[i]->state == SESS_ENDING;
 	}
 	return false;
 }
@@ -306,7 +306,7 @@ static void count_all(struct count *c, struct manager *m)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_LIVE)
+		if (sess_is_live(m->sess[i]))
 			see_sess(c, m->sess[i]);
 		else
 			see_dying(c, m->sess[i]);

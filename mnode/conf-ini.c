@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <ini.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "conf-ini.h"
@@ -13,10 +15,26 @@
  * never end by itself. */
 #define MAX_LINES	10000u
 
+/* A setting that was read. */
+struct seen {
+	struct seen *next;
+	char key[];			/* section, newline, name */
+};
+
+/**
+ * struct reading - where the reading of a file is
+ * @joined:	the setting that may go on in indented lines; NULL: none may
+ * @seen:	the settings before, the latest first
+ * @indented:	the line begins with a blank
+ * @begun:	the section has a setting already
+ */
 struct reading {
 	FILE *file;
 	conf_ini_line *line;
 	void *arg;
+	const char *joined;
+	struct seen *seen;
+	bool indented, begun;
 	char said[CONF_INI_WHY_MAX];	/* what is wrong with a setting */
 	char said_section[CONF_INI_WHY_MAX];	/* what is wrong with a section */
 	unsigned int wrong_section;	/* the line of that section, or 0 */
@@ -35,6 +53,58 @@ static int complain(int r, char *why, const char *fmt, ...)
 	return r;
 }
 
+static bool seen_has(const struct reading *rd, const char *key)
+{
+	const struct seen *seen = rd->seen;
+
+	while (seen && strcmp(seen->key, key))
+		seen = seen->next;
+	return seen;
+}
+
+static void seen_free(struct reading *rd)
+{
+	struct seen *next;
+
+	for (; rd->seen; rd->seen = next) {
+		next = rd->seen->next;
+		free(rd->seen);
+	}
+}
+
+/* Notes a setting. The list is short: no setting is in it twice, and none that the caller
+ * has refused. */
+static int seen_add(struct reading *rd, const char *section, const char *name)
+{
+	size_t len = strlen(section) + strlen(name) + 2;
+	struct seen *seen = malloc(sizeof(*seen) + len);
+
+	if (!seen)
+		return complain(-ENOMEM, rd->said, "%s", strerror(ENOMEM));
+	snprintf(seen->key, len, "%s\n%s", section, name);
+	if (seen_has(rd, seen->key)) {
+		free(seen);
+		return complain(-EINVAL, rd->said, "%s: given twice", name);
+	}
+	seen->next = rd->seen;
+	rd->seen = seen;
+	return 0;
+}
+
+/* libinih reports an indented line as one more setting of the name before. */
+static int setting_check(struct reading *rd, const char *section, const char *name)
+{
+	bool goes_on = rd->indented && rd->begun;
+
+	rd->begun = true;
+	if (!goes_on)
+		return seen_add(rd, section, name);
+	if (rd->joined && !strcmp(name, rd->joined))
+		return 0;
+	return complain(-EINVAL, rd->said, "%s: goes on in an indented line: expected a "
+			"setting that begins in the first column", name);
+}
+
 static int on_setting(void *arg, const char *section, const char *name,
 		      const char *value)
 {
@@ -43,6 +113,8 @@ static int on_setting(void *arg, const char *section, const char *name,
 	if (!rd->failed)
 		rd->failed = rd->line(rd->arg, section, name, value ? value : "",
 				      rd->said);
+	if (!rd->failed)
+		rd->failed = setting_check(rd, section, name);
 	return !rd->failed;
 }
 
@@ -53,11 +125,16 @@ static void begin_section(struct reading *rd, const char *text)
 	size_t len = strcspn(text, "]");
 	char name[CONF_INI_WHY_MAX];
 
-	if (rd->failed || text[len] != ']' || len >= sizeof(name))
-		return;
-	memcpy(name, text, len);
-	name[len] = 0;
-	rd->failed = rd->line(rd->arg, name, NULL, NULL, rd->said_section);
+	rd->begun = false;
+	if (text[len] == ']' && len < sizeof(name)) {
+		memcpy(name, text, len);
+		name[len] = 0;
+		rd->failed = rd->line(rd->arg, name, NULL, NULL, rd->said_section);
+	} else {
+		rd->failed = complain(-EINVAL, rd->said_section, "section [%.*s: expected "
+				      "a ']' behind its name", (int)strcspn(text, "\r\n"),
+				      text);
+	}
 	if (rd->failed)
 		rd->wrong_section = rd->nr_lines;
 }
@@ -69,6 +146,7 @@ static char *next_line(char *buf, int len, void *arg)
 	if (rd->failed || rd->nr_lines > MAX_LINES || !fgets(buf, len, rd->file))
 		return NULL;
 	rd->nr_lines++;
+	rd->indented = *buf == ' ' || *buf == '\t';
 	if (*buf == '[')
 		begin_section(rd, buf + 1);
 	return rd->failed ? NULL : buf;
@@ -92,11 +170,11 @@ close_file:
 	return r;
 }
 
-int conf_ini_read(const char *path, conf_ini_line *line, void *arg,
+int conf_ini_read(const char *path, const char *joined, conf_ini_line *line, void *arg,
 		  char why[CONF_INI_WHY_MAX])
 {
 	struct reading rd = {
-		.line = line, .arg = arg, .said = "expected NAME = VALUE",
+		.line = line, .arg = arg, .joined = joined, .said = "expected NAME = VALUE",
 	};
 	int at, r;
 
@@ -107,6 +185,7 @@ int conf_ini_read(const char *path, conf_ini_line *line, void *arg,
 	/* A directory, for example, can be opened but not read. */
 	r = ferror(rd.file) ? -EIO : 0;
 	fclose(rd.file);
+	seen_free(&rd);
 	if (r)
 		return complain(-EINVAL, why, "%.200s: cannot be read: expected a file",
 				path);

@@ -181,20 +181,6 @@ static int key_find_word(const struct conf_key *key, const char *text, char *why
 			key->value);
 }
 
-/*
- * A setting that was removed because one of its values was insecure. The value that
- * describes what all agents do now is still accepted; it changes nothing.
- */
-static int set_removed(void *conf, const struct conf_key *key,
-		       const char *text, char *why)
-{
-	(void)conf;
-	if (!strcmp(text, key->value))
-		return 0;
-	return complain(why, "%s=%.100s: expected %s, or no such setting: %s",
-			key->name, text, key->value, key->instead);
-}
-
 /* An enum in a byte; its values have the order of the words. */
 static int set_word(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
@@ -329,6 +315,9 @@ const struct conf_key conf_keys[] = {
 	  set_u64, AT(reserve), .min = 1, .max = 1ull << 28 },
 	{ "store-pages", "PAGES", "pages set aside for stores to receive into "
 	  "(by the pool's size)", set_u64, AT(store_pages), .max = 1ull << 28 },
+	{ "metadata", "SIZE", "most memory for tables, rings and keys of sessions "
+	  "(half the pool)", set_size, AT(metadata), .min = 1 << 20,
+	  .max = WRC_POOL_MAX },
 	{ "max-pages", "PAGES", "most pages of one session (0: no limit)",
 	  set_u64, AT(max_pages), .max = 1ull << 28 },
 	{ "max-slots", "SLOTS", "largest swap device, in 4 KB slots (67108864)",
@@ -348,6 +337,8 @@ const struct conf_key conf_keys[] = {
 	  set_u32, AT(beat_ms), .min = ODRP_WIRE_MIN_BEAT_MS, .max = 60 * 1000 },
 	{ "dead-ms", "MS", "silence after which a compute node's pages are "
 	  "taken back (90000)", set_u32, AT(dead_ms), .min = 50, .max = 3600 * 1000 },
+	{ "dead-ms-max", "MS", "how much silence a compute node may ask to survive "
+	  "(900000)", set_u32, AT(dead_ms_max), .min = 50, .max = 24 * 3600 * 1000 },
 	{ "populate", "yes|no", "take the pool's memory at the start; a pool larger "
 	  "than the memory that is there is refused with either (yes)",
 	  set_bool, AT(populate) },
@@ -370,16 +361,10 @@ const struct conf_key conf_keys[] = {
 	  "http://ADDRESS:PORT/metrics (off)", set_address, AT(metrics) },
 	{ "log-level", "LEVEL", "error, warning, notice, info or debug (info)",
 	  set_level },
-	{ "store", "exchange", NULL, set_removed,
-	  .instead = "stores that copy are insecure and were removed, all stores "
-		     "exchange pages" },
-	{ "recycle", "node", NULL, set_removed,
-	  .instead = "chains that the requests of clients arm are insecure and "
-		     "were removed, a table of the memory node arms all" },
 	{ NULL },
 };
 
-const struct conf_key conf_space_keys[] = {
+static const struct conf_key conf_space_keys[] = {
 	{ "size", "SIZE", "memory of the space, out of the pool, with K, M, G or T",
 	  set_size, SPACE_AT(size), .min = 4 << 20, .max = WRC_POOL_MAX },
 	{ "clients", "N", "most clients at a time (256)",
@@ -406,7 +391,7 @@ const struct conf_key conf_space_keys[] = {
 	{ NULL },
 };
 
-const struct conf_key conf_client_keys[] = {
+static const struct conf_key conf_client_keys[] = {
 	{ "max-pages", "PAGES", "most pages of all its leases (0: no limit)",
 	  set_u64, CLIENT_AT(max_pages), .max = 1ull << 28 },
 	{ "guaranteed-pages", "PAGES", "pages that are kept for it (0)",
@@ -444,7 +429,7 @@ void conf_init(struct conf *conf)
 		.depth = 64,
 		.port = ODRP_WIRE_PORT,
 		.beat_ms = 1000,
-		.dead_ms = 90 * 1000,
+		.dead_ms = 90 * 1000, .dead_ms_max = 900 * 1000,
 		.populate = true,
 		.log_level = LOG_INFO,
 		.others = client_default,
@@ -639,7 +624,7 @@ int conf_read(struct conf *conf, const char *path, char why[CONF_WHY_MAX])
 	struct reading rd = { .conf = conf };
 
 	_Static_assert(CONF_WHY_MAX >= CONF_INI_WHY_MAX, "room for what is wrong");
-	return conf_ini_read(path, on_line, &rd, why);
+	return conf_ini_read(path, "nic", on_line, &rd, why);
 }
 
 /* Checks values that were set; the default of store-pages leaves enough pages. */

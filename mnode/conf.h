@@ -89,13 +89,14 @@ struct conf {
 	uint64_t pool;			/* bytes */
 	uint64_t reserve;		/* pages; UINT64_MAX: by pool size */
 	uint64_t store_pages;		/* set aside; UINT64_MAX: by pool size */
+	uint64_t metadata;		/* bytes for all sessions; 0: by pool size */
 	uint64_t max_pages;		/* of one session; 0: no limit */
 	uint64_t max_slots;		/* of one session */
 	uint32_t max_sessions;
 	uint16_t queues;		/* of one session */
 	uint16_t depth;			/* instances of each chain */
 	uint16_t port;
-	uint32_t beat_ms, dead_ms;
+	uint32_t beat_ms, dead_ms, dead_ms_max;
 	bool populate;
 	uint8_t order;			/* enum conf_order */
 	uint8_t translate;		/* enum conf_translate */
@@ -115,19 +116,15 @@ struct conf {
 struct conf_key {
 	const char *name;
 	const char *value;		/* placeholder in --help, or the words to choose from */
-	const char *doc;		/* NULL: removed; value is the only accepted value */
+	const char *doc;
 	int (*set)(void *conf, const struct conf_key *key,
 		   const char *text, char why[CONF_WHY_MAX]);
 	size_t off;
 	uint64_t min, max;
-	const char *instead;		/* removed: why, and what replaces the setting */
 };
 
-/* Settings of the sections [mnode], [space NAME] and [client NAME]. The last entry of each
- * has a NULL name. */
+/* Settings of the section [mnode]. The last entry has a NULL name. */
 extern const struct conf_key conf_keys[];
-extern const struct conf_key conf_space_keys[];
-extern const struct conf_key conf_client_keys[];
 
 void conf_init(struct conf *conf);
 /* Sets one setting. -EINVAL: why names the setting, its value and what was expected;

@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <odrp/wire.h>
 #include "door.h"
-#include "log.h"
+#include "hello.h"
 
 #define MS_PER_MINUTE	60000
 /* Most places of one address when half of all places are taken. */
@@ -54,17 +54,20 @@ static unsigned int peer_places(const struct door *door, __be32 ip)
 	return nr;
 }
 
-/* Places that count against an address. None count if the address has a session: that is
- * lost if its compute node cannot connect in time. */
+/* Places that count against an address. A few do not if the address has a session: that is
+ * lost if its compute node cannot connect in time. But it is not to keep others out. */
 static unsigned int peer_weight(const struct door *door, __be32 ip)
 {
-	return door->known(door->arg, ip) ? 0 : peer_places(door, ip);
+	unsigned int nr = peer_places(door, ip);
+
+	return nr <= PLACES_EACH && door->known(door->arg, ip) ? 0 : nr;
 }
 
 /*
- * A random place of the addresses with the most places. has: the weight of the address
- * that asks. NULL: each other address would have fewer places afterwards than the one that
- * asks; if has is 0, no place counts against any address.
+ * A random place of the addresses with the most places; without random numbers, one of
+ * these places. has: the weight of the address that asks. NULL: each other address would
+ * have fewer places afterwards than the one that asks; if has is 0, no place counts
+ * against any address.
  */
 static struct door_place *place_of_most(struct door *door, unsigned int has)
 {
@@ -80,17 +83,25 @@ static struct door_place *place_of_most(struct door *door, unsigned int has)
 			continue;
 		nr = weight > most ? 1 : nr + 1;
 		most = weight;
-		if (getrandom(&random, sizeof(random), 0) == sizeof(random) &&
-		    random % nr == 0)
+		if (nr == 1 ||
+		    (getrandom(&random, sizeof(random), 0) == sizeof(random) &&
+		     random % nr == 0))
 			found = &door->place[i];
 	}
 	return found;
 }
 
+/* Whoever has sent a response has said a name. */
 static void place_fail(struct door *door, struct door_place *place, const char *why)
 {
+	const struct audit_peer peer = {
+		.name = place->state == DOOR_RESPONSE ?
+			(const char *)place->answer.hello.cnode : NULL,
+		.ip = place->ends.cnode_ip,
+	};
+
 	door->failed++;
-	log_notice("handshake refused: %s", why);
+	audit_refused(door->audit, &peer, why);
 	place_leave(door, place, true);
 }
 
@@ -155,7 +166,11 @@ static void request_refuse(struct door *door, const struct nic_event *ev,
 		.status = htobe16(status),
 	};
 
+	const struct audit_peer peer = { .ip = ev->peer_ip };
+
 	door->full += status == ODRP_WIRE_E_BUSY;
+	audit_refused(door->audit, &peer, status == ODRP_WIRE_E_BUSY ?
+		      "too many handshakes" : hello_status_name(status));
 	request_reject(door, ev, &rej, sizeof(rej));
 }
 
@@ -215,7 +230,7 @@ bool door_request(struct door *door, const struct nic_event *ev)
 	else if (door->nr_taken >= DOOR_PLACES / 2 && !cookie_ok(door, ev, &knock))
 		request_ask_cookie(door, ev, &knock);
 	else if (door->nr_taken >= DOOR_PLACES / 2 &&
-		 peer_weight(door, ev->peer_ip) >= PLACES_EACH)
+		 peer_places(door, ev->peer_ip) >= PLACES_EACH)
 		request_refuse(door, ev, ODRP_WIRE_E_BUSY);
 	else
 		request_accept(door, ev);

@@ -8,12 +8,14 @@
  *
  * When half of the places are taken, a peer must repeat a cookie; this proves that it
  * receives at its address. When only DOOR_SPARE places are left, a peer whose address has
- * few places takes a place of the address with the most. Addresses of sessions lose none.
+ * few places takes a place of the address with the most. Addresses of sessions lose none,
+ * unless they have more than a few.
  */
 #ifndef MNODE_DOOR_H
 #define MNODE_DOOR_H
 
 #include "../userspace/host/mail.h"
+#include "audit.h"
 #include "who.h"
 
 #define DOOR_PLACES	64
@@ -53,6 +55,7 @@ struct door_place {
  * struct door - all handshakes
  * @session:	callback: is there a session of this wire id that the identity may resume?
  * @known:	callback: has a compute node at this address a session?
+ * @audit:	gets a line for each refusal
  * @pdn:	the protection domain of the queue pairs
  * @cookie_key:	signs cookies; no other agent has it
  * @now_ms:	the sum of all ticks
@@ -66,6 +69,7 @@ struct door {
 	bool (*session)(void *arg, const char *name, uint64_t id);
 	bool (*known)(void *arg, __be32 ip);
 	void *arg;
+	struct audit *audit;
 	uint32_t pdn;
 	struct auth_key cookie_key;
 	uint64_t now_ms;
@@ -74,7 +78,7 @@ struct door {
 	struct door_place place[DOOR_PLACES];
 };
 
-/* The caller has set nic, who, session, known and arg. Returns 0 or -errno. */
+/* The caller has set nic, who, session, known, arg and audit. Returns 0 or -errno. */
 int door_init(struct door *door);
 void door_fini(struct door *door);
 /* Answers a connection request. False: the request is not for a handshake. */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include "hello.h"
 
-#define KNOWN_FEATURES	(ODRP_WIRE_F_KEYED | ODRP_WIRE_F_SIGNED)
+#define KNOWN_FEATURES	(ODRP_WIRE_F_KEYED | ODRP_WIRE_F_SIGNED | \
+			 ODRP_WIRE_F_LONG_BEAT)
 
 int hello_refuse(struct hello_no *no, enum odrp_wire_status status, uint64_t detail)
 {

@@ -40,7 +40,8 @@ KEEP_AT(keep_record, depth, 74);
 KEEP_AT(keep_record, instances, 76);
 KEEP_AT(keep_record, resv0, 78);
 KEEP_AT(keep_record, name, 80);
-KEEP_AT(keep_record, resv1, 112);
+KEEP_AT(keep_record, dead_ms, 112);
+KEEP_AT(keep_record, resv1, 116);
 KEEP_AT(keep_record, valid, 124);
 _Static_assert(KEEP_OWNERS_OFF % 4096 == 0, "owners begin a page");
 
@@ -265,6 +266,14 @@ void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceili
 		return;
 	rec->granted = granted;
 	rec->ceiling = ceiling;
+}
+
+void keep_dead_ms(struct keep *k, uint16_t owner, uint32_t dead_ms)
+{
+	volatile struct keep_record *rec = keep_record(k, owner);
+
+	if (rec)
+		rec->dead_ms = dead_ms;
 }
 
 void keep_drop(struct keep *k, uint16_t owner)

@@ -68,13 +68,14 @@ struct keep_head {
 /**
  * struct keep_record - a session. Record n is of the session whose pages have owner n + 1.
  * @token:	resumes the session if it has no name
- * @features:	ODRP_WIRE_F_KEYED, or 0
+ * @features:	of ODRP_WIRE_F_KEYED and ODRP_WIRE_F_LONG_BEAT
  * @cap, @slack, @granted, @ceiling: of the session's lease
  * @claim:	pages that the session's stores may have in page registers
  * @peer_ip:	address of the compute node, big endian
  * @instances:	of each chain
  * @name:	of the identity that may resume the session, padded with zeros; "": whoever
  *		has the token
+ * @dead_ms:	what the last heartbeat of the session asked for
  * @valid:	KEEP_VALID; written last, and cleared first
  */
 struct keep_record {
@@ -93,7 +94,8 @@ struct keep_record {
 	uint16_t instances;
 	uint8_t resv0[2];
 	char name[ODRP_AUTH_NAME];
-	uint8_t resv1[12];
+	uint32_t dead_ms;
+	uint8_t resv1[8];
 	uint32_t valid;
 };
 
@@ -139,6 +141,8 @@ volatile struct keep_record *keep_record(const struct keep *k, uint16_t owner);
 void keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
 /* Updates the lease in the owner's record; no effect if there is none. */
 void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceiling);
+/* The same of what the session's last heartbeat asked for. */
+void keep_dead_ms(struct keep *k, uint16_t owner, uint32_t dead_ms);
 /* Invalidates the owner's record. */
 void keep_drop(struct keep *k, uint16_t owner);
 /* Stores whether all compute nodes are asked to leave. */

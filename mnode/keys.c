@@ -74,9 +74,7 @@ int keys_begin(struct keys *k, struct pool *pool, uint32_t admin_pdn,
 	r = nic->ops->pd_alloc(nic, &k->pdn);
 	if (r)
 		goto forget;
-	r = nic->ops->mr_reg(nic, k->pdn, pool->page_mem.va,
-			     pool->pages * ODRP_WIRE_PAGE_SIZE, WRC_POOL_IOVA,
-			     NIC_LOCAL_WRITE, &k->page_key);
+	r = pool_key(pool, k->pdn, &k->page_key);
 	if (r)
 		goto free_pd;
 	r = -ENOMEM;

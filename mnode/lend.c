@@ -47,11 +47,13 @@ int lend_init(struct lender *l, struct pool *pool, uint64_t set_aside,
 	*l = (struct lender){
 		.pool = pool, .kept = set_aside, .scrub = scrub,
 	};
+	far_fence_init(&l->fence, pool->nic);
 	return open_queue(l);
 }
 
 void lend_fini(struct lender *l)
 {
+	far_fence_fini(&l->fence);
 	ctlq_fini(&l->q);
 }
 
@@ -179,7 +181,7 @@ static enum lend_todo hand_release(struct lender *l, struct sess *s)
 
 	if (!h->nr || (!h->waiting && !begin_grace(s)))
 		return h->nr ? LEND_WAIT : LEND_NOTHING;
-	if (!grace_over(s))
+	if (!grace_over(s) || !lend_fenced(l, s))
 		return LEND_WAIT;
 	for (i = 0; i < h->waiting; i++)
 		return_page(l, s, h->at[i]);
@@ -421,13 +423,14 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	enum lend_todo todo = LEND_NOTHING, one;
 	size_t i;
 
+	far_fence_poll(&l->fence);
 	if (l->state != LEND_IDLE)
 		return lender_drive(l);
 	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
 		struct sess *s = all[(l->next + i) % nr];
 
 		/* Without a heartbeat the compute node may not exist. */
-		if (s->state != SESS_LIVE || s->lease.unseen || s->settle)
+		if (!sess_is_live(s) || s->lease.unseen || sess_state_settles(s->state))
 			continue;
 		one = sess_work(l, s);
 		if (one > todo)
@@ -488,7 +491,7 @@ static int fill_some(struct lender *l, struct sess *s)
 
 int lend_fill(struct lender *l, struct sess *s)
 {
-	if (l->sess == s || s->settle)
+	if (l->sess == s || sess_state_settles(s->state))
 		return -EBUSY;
 	return fill_some(l, s);
 }
@@ -498,15 +501,15 @@ static int settle_begin(struct sess *s)
 {
 	ring_compact_begin(&s->ring);
 	s->nr_taken = 0;
-	s->disorder = false;
-	s->settle = SETTLE_RING;
+	damage_step(&s->damage, DAMAGE_EV_SORT, s->id);
+	sess_event(s, SESS_EV_STAND);
 	return -EAGAIN;
 }
 
 static int settle_ring(struct sess *s)
 {
 	if (ring_compact_some(&s->ring, COMPACT_STEP))
-		s->settle = SETTLE_PAGES;
+		sess_event(s, SESS_EV_SORTED);
 	return -EAGAIN;
 }
 
@@ -515,21 +518,23 @@ static int settle_pages(struct lender *l, struct sess *s)
 	int r = ring_empty_down(l, s, EMPTY_STEP) ? fill_some(l, s) : -EAGAIN;
 
 	if (r != -EAGAIN)
-		s->settle = SETTLE_NOT;
+		sess_event(s, SESS_EV_FILLED);
 	return r;
 }
 
 int lend_settle(struct lender *l, struct sess *s)
 {
-	if (l->sess == s)
+	if (l->sess == s || !lend_fenced(l, s))
 		return -EBUSY;
-	switch (s->settle) {
-	case SETTLE_RING:
+	switch (s->state) {
+	case SESS_STOPPING:
+		return settle_begin(s);
+	case SESS_SORTING:
 		return settle_ring(s);
-	case SETTLE_PAGES:
+	case SESS_FILLING:
 		return settle_pages(l, s);
 	default:
-		return settle_begin(s);
+		return -EINVAL;
 	}
 }
 
@@ -637,6 +642,16 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 }
 
 /* ---- the end ------------------------------------------------------------------- */
+
+void lend_gone(struct lender *l, struct sess *s)
+{
+	s->ended = far_fence_end(&l->fence);
+}
+
+bool lend_fenced(struct lender *l, const struct sess *s)
+{
+	return !far_fence_settle(&l->fence, s->ended);
+}
 
 bool lend_collect(struct lender *l, struct sess *s)
 {

@@ -32,11 +32,15 @@
  * each chain has completed as many requests as it had received when the page was taken.
  * Later requests do not find the page.
  *
+ * What a chain has written may be on the way when the chain is gone. So pages of a session
+ * whose chains have ended go to the pool only behind a fence of the NIC.
+ *
  * Each call does a bounded piece of work; the chains of the CNodes run on meanwhile.
  */
 #ifndef MNODE_LEND_H
 #define MNODE_LEND_H
 
+#include "../userspace/host/fence.h"
 #include "ctlq.h"
 #include "sess.h"
 
@@ -66,6 +70,7 @@ enum lend_todo {
  * struct lender - the worker
  * @kept:	pages of the pool that are not for rings: those set aside for page registers,
  *		less those in page registers
+ * @fence:	for what chains that have ended have written
  * @scrub:	sessions that get cleared pages; the agent's processor clears a page when the
  *		page leaves the pool
  * @sess:	the session whose ring the lender works on; NULL when idle
@@ -82,6 +87,7 @@ enum lend_todo {
 struct lender {
 	struct pool *pool;
 	uint64_t kept;
+	struct far_fence fence;
 	enum lend_scrub scrub;
 	struct ctlq q;
 	enum lend_state state, retry;
@@ -110,11 +116,12 @@ static inline uint64_t lend_about(const struct sess *s)
 /* Waits until the lender is idle. -EBUSY: that takes too long. */
 int lend_quiesce(struct lender *l);
 /*
- * Call this while no chain of the session is connected. Does a piece of putting the ring
- * in order, and then of filling or emptying the ring until it has its goal; lend_run()
- * skips the session meanwhile. -EAGAIN: there is more to do; -EBUSY: the lender works on the ring;
- * 0: the ring is in order and has its pages; -ENOMEM: the ring is in order, but the pool
- * has too few pages for it.
+ * Call this in the states STOPPING to FILLING, while all chains of the session stand still.
+ * Does a piece of putting the ring in order, and then of filling or emptying the ring until
+ * it has its goal; lend_run() skips the session meanwhile. -EAGAIN: there is more to do;
+ * -EBUSY: the lender works on the ring, or the session is not fenced yet; 0: the ring is in
+ * order and has its pages; -ENOMEM: the ring is in order, but the pool has too few pages for
+ * it; -EINVAL: the session is in another state.
  */
 int lend_settle(struct lender *l, struct sess *s);
 
@@ -148,8 +155,13 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
  */
 int lend_stopped(struct lender *l, struct sess *s, const struct queue *q);
 
-/* Returns pages of a session that has ended to the pool, a bounded piece of them. True:
- * the session has no more. */
+/* A chain of the session is gone: its queue pairs have been destroyed. */
+void lend_gone(struct lender *l, struct sess *s);
+/* True: the chains of the session that are gone have written all that they wrote. Else a
+ * fence is under way, or begins now. */
+bool lend_fenced(struct lender *l, const struct sess *s);
+/* Returns pages of a session that has ended and is fenced to the pool, a bounded piece of
+ * them. True: the session has no more. */
 bool lend_collect(struct lender *l, struct sess *s);
 
 #endif /* MNODE_LEND_H */

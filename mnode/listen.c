@@ -5,8 +5,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <own/words.h>
 #include "log.h"
 #include "manager.h"
 
@@ -15,6 +17,8 @@
 /* Events in a turn of the event loop. Only the last one may be a request: that is more
  * work. */
 #define EVENTS_STEP	4
+/* Ended sessions of a share that has as many others as it may have. */
+#define ENDING_MOST	4
 
 /* Sets the status that tells the peer of an error of the agent. */
 static int hello_refuse_errno(struct hello_no *no, int r)
@@ -29,13 +33,12 @@ static int hello_refuse_errno(struct hello_no *no, int r)
 /* Logs how much memory a session needs that could not be created. */
 static void sess_log_need(uint64_t nr_slots)
 {
-	uint64_t available;
+	char words[300];
 
-	if (!mem_available(&available))
-		log_warning("no memory for a session of %" PRIu64 " slots: the table "
-			    "alone needs %" PRIu64 " MB, and %" PRIu64
-			    " MB are available", nr_slots,
-			    nr_slots * sizeof(__be64) >> 20, available >> 20);
+	own_words(words, sizeof(words), OWN_TRIED_MEMORY, nr_slots * sizeof(__be64),
+		  -ENOMEM);
+	log_warning("no memory for a session of %" PRIu64 " slots: for the table alone %s",
+		    nr_slots, words);
 }
 
 /* Accepts the connection. The seal adds a MAC if the request was signed. */
@@ -111,6 +114,14 @@ static int share_limit_newcomer(struct manager *m, struct share *share, struct h
 
 	if (most && manager_sessions_of(m, share) >= most)
 		return share_refuse(share, no, most);
+	/* Whoever begins and ends sessions faster than they can be freed would have all
+	 * places. */
+	if (!most)
+		most = manager_sessions_of(m, share);
+	if (manager_places_of(m, share) >= most + ENDING_MOST) {
+		share->refused++;
+		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
+	}
 	if (share_limit_queues(m, share, hello, no))
 		return -EPERM;
 	r = manager_lease(m, share, hello->nr_slots, ret_lease);
@@ -132,6 +143,11 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 	 * ring position yet: the slack must cover all queues. */
 	if (hello->queue > m->slack)
 		hello->queue = m->slack;
+	if (!manager_metadata_admits(m, share, sess_metadata(&m->pool, hello->nr_slots,
+							    attr->keyed))) {
+		share->refused++;
+		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
+	}
 	if (stock_claim(&m->stock, hello, manager_claims_of(m, share),
 			manager_claims_kept(m, share), &attr->claim))
 		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
@@ -173,14 +189,27 @@ static int asked_admit(struct manager *m, struct asked *asked, struct hello_no *
 	if (shares_get(&m->shares, name, &share))
 		return hello_refuse_errno(no, -ENOMEM);
 	r = sess_add(m, asked, share, &attr, no);
-	/* Free the new share of a peer that is refused. */
 	if (r)
-		manager_tick_shares(m, 0);
+		manager_tidy_share(m, name);
 	return r;
 }
 
-static void conn_reject(struct manager *m, uint32_t cm_id, const struct seal *seal,
-			const struct hello_no *no)
+static void audit_no(struct manager *m, const struct asked *asked, const struct hello_no *no)
+{
+	const struct pass *pass = who_pass(&m->who, asked->handle);
+	const struct audit_peer peer = {
+		.name = pass ? pass->name : NULL, .proved = pass,
+		.ip = asked->ev.peer_ip,
+	};
+	char why[128];
+
+	snprintf(why, sizeof(why), "%s (%" PRIu64 ")", hello_status_name(no->status),
+		 no->detail);
+	audit_refused(&m->audit, &peer, why);
+}
+
+static void asked_reject(struct manager *m, const struct asked *asked,
+			 const struct hello_no *no)
 {
 	struct {
 		struct odrp_wire_reject rej;
@@ -189,27 +218,33 @@ static void conn_reject(struct manager *m, uint32_t cm_id, const struct seal *se
 	size_t len;
 
 	m->rejects[no->status]++;
-	log_notice("connection refused: %s (%" PRIu64 ")",
-		   hello_status_name(no->status), no->detail);
+	audit_no(m, asked, no);
 	hello_reject(no, &all.rej);
-	len = who_seal(seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
-	m->nic->ops->reject(m->nic, cm_id, &all, len);
-	m->nic->ops->release(m->nic, cm_id);
+	len = who_seal(&asked->seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
+	m->nic->ops->reject(m->nic, asked->ev.id, &all, len);
+	m->nic->ops->release(m->nic, asked->ev.id);
 }
 
-/* Rejects the request of a session that cannot be created. manager_work() then frees the
- * session in pieces. */
-static void sess_fail(struct manager *m, struct sess *s, int r)
+void manager_refuse(struct manager *m, const struct sess *s, int r)
 {
+	struct asked asked = {
+		.ev = { .id = s->cm_id, .peer_ip = s->peer_ip },
+		.handle = s->handle, .seal = s->seal,
+	};
 	struct hello_no no;
 
+	hello_refuse_errno(&no, r);
+	asked_reject(m, &asked, &no);
+	explicit_bzero(&asked, sizeof(asked));
+}
+
+/* The session cannot be created. manager_work() then frees it in pieces. */
+static void sess_fail(struct manager *m, struct sess *s, int r)
+{
 	if (r == -ENOMEM)
 		sess_log_need(s->tt.nr_slots);
-	hello_refuse_errno(&no, r);
-	conn_reject(m, s->cm_id, &s->seal, &no);
-	explicit_bzero(&s->seal, sizeof(s->seal));
-	s->cm_id = 0;
-	s->state = SESS_DYING;
+	manager_refuse(m, s, r);
+	manager_sess(m, s, SESS_EV_FAILED);
 }
 
 static int sess_accept(struct manager *m, struct sess *s)
@@ -217,7 +252,7 @@ static int sess_accept(struct manager *m, struct sess *s)
 	struct odrp_wire_admin_accept accept;
 	int r;
 
-	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
+	sess_accept_priv(s, m->conf, &accept);
 	r = conn_accept(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
 	if (!r)	/* on error it still has to sign the rejection */
 		explicit_bzero(&s->seal, sizeof(s->seal));
@@ -239,7 +274,7 @@ static void sess_open(struct manager *m, struct sess *s)
 	}
 	/* The seal has a copy of the pass's key, which only the accept needed. */
 	explicit_bzero(&s->seal, sizeof(s->seal));
-	s->state = SESS_LIVE;
+	manager_sess(m, s, SESS_EV_ACCEPTED);
 	m->sess_total++;
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
 		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
@@ -261,7 +296,10 @@ static int sess_reattach(struct manager *m, const struct asked *asked, struct se
 	if (r)
 		return r;
 	s->signs = pass_may_sign(who_pass(&m->who, asked->handle), asked);
-	sess_accept_priv(s, m->conf->beat_ms, m->conf->dead_ms, &accept);
+	/* An older agent may have served the session meanwhile, and have ended them. */
+	if (!(asked->hello.features & ODRP_WIRE_F_LONG_BEAT))
+		s->long_beats = false;
+	sess_accept_priv(s, m->conf, &accept);
 	r = conn_accept(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {
 		ctlq_fini(&ctl);
@@ -312,7 +350,7 @@ static int asked_resume(struct manager *m, const struct asked *asked,
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues);
 	if (hello->depth != s->depth)
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->depth);
-	if (s->restoring)
+	if (s->state == SESS_RESTORING)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* The old connection may have ended without the agent's notice. */
 	if (sess_attached(s))
@@ -324,8 +362,7 @@ static int asked_resume(struct manager *m, const struct asked *asked,
 	s->waiting = asked_copy(asked);
 	if (!s->waiting)
 		return hello_refuse_errno(no, -ENOMEM);
-	if (!s->settle)
-		s->settle = SETTLE_DUE;
+	manager_sess(m, s, SESS_EV_RESUME);
 	return 0;
 }
 
@@ -355,7 +392,7 @@ void manager_settled(struct manager *m, struct sess *s, int r)
 		r = sess_resume(m, s, asked);
 	if (r) {
 		hello_refuse_errno(&no, r);
-		conn_reject(m, asked->ev.id, &asked->seal, &no);
+		asked_reject(m, asked, &no);
 	}
 	asked_drop(&asked);
 }
@@ -429,6 +466,19 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 	return 0;
 }
 
+/* The chain that the request names is armed, or there is none to arm: accepts the request,
+ * or frees the queue. */
+static int queue_armed(struct manager *m, struct sess *s, const struct asked *asked)
+{
+	unsigned int number = asked->hello.queue, chain = asked->hello.chain;
+	int r;
+
+	manager_conn(m, s, number, chain, CONN_EV_ARMED);
+	r = queue_accept(m, s, s->queues[number][chain], asked);
+	manager_conn(m, s, number, chain, r ? CONN_EV_FAILED : CONN_EV_ACCEPTED);
+	return r;
+}
+
 /* The request must have the pass of the session's admin connection, or the token if the
  * admin connection has no pass. */
 static bool asked_is_of(const struct sess *s, const struct asked *asked)
@@ -454,8 +504,8 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 	if (s->queues[hello->queue][hello->chain] || s->waiting)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* The peer has the token of the accept, or a pass: the compute node exists. */
-	s->shown = true;
-	if (!s->ready) {
+	sess_setup(s, SETUP_EV_SEEN);
+	if (s->setup != SETUP_READY) {
 		s->waiting = asked_copy(asked);
 		return s->waiting ? 0 : hello_refuse_errno(no, -ENOMEM);
 	}
@@ -465,14 +515,13 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 	s->queues[hello->queue][hello->chain] = q;
 	if (q->arming) {
 		q->asked = asked_copy(asked);
-		r = q->asked ? 0 : -ENOMEM;
-	} else {
-		r = queue_accept(m, s, q, asked);
+		if (q->asked)
+			return 0;
+		manager_conn(m, s, hello->queue, hello->chain, CONN_EV_FAILED);
+		return hello_refuse_errno(no, -ENOMEM);
 	}
-	if (!r)
-		return 0;
-	manager_close_queue(m, s, hello->queue, hello->chain);
-	return hello_refuse_errno(no, r);
+	r = queue_armed(m, s, asked);
+	return r ? hello_refuse_errno(no, r) : 0;
 }
 
 /* Arms a piece of the chain; accepts the connection after the last piece. */
@@ -487,15 +536,16 @@ static void queue_arm(struct manager *m, struct sess *s, unsigned int number,
 
 	if (r == -EAGAIN)
 		return;
-	if (r)
-		log_unarmed(s, q->prog, r, why);
-	else
-		r = queue_accept(m, s, q, asked);
 	q->asked = NULL;
 	if (r) {
-		manager_close_queue(m, s, number, chain);
+		log_unarmed(s, q->prog, r, why);
+		manager_conn(m, s, number, chain, CONN_EV_FAILED);
+	} else {
+		r = queue_armed(m, s, asked);
+	}
+	if (r) {
 		hello_refuse_errno(&no, r);
-		conn_reject(m, asked->ev.id, &asked->seal, &no);
+		asked_reject(m, asked, &no);
 	}
 	asked_drop(&asked);
 }
@@ -507,7 +557,7 @@ static bool sess_arm_some(struct manager *m, struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q) {
-		if (!q->asked || q->closing)
+		if (q->state != CONN_ARMING)
 			continue;
 		queue_arm(m, s, n, c);
 		return true;
@@ -542,7 +592,7 @@ static void asked_serve(struct manager *m, struct asked *asked)
 	else
 		r = asked_admit(m, asked, &no);
 	if (r)
-		conn_reject(m, asked->ev.id, &asked->seal, &no);
+		asked_reject(m, asked, &no);
 }
 
 /* A pass admits one admin connection, and I/O connections after it. */
@@ -590,45 +640,41 @@ static int asked_check_rate(struct manager *m, const struct asked *asked, struct
 
 static void conn_request(struct manager *m, const struct nic_event *ev)
 {
+	bool closed = m->ending || manager_health_silent(m);
 	struct asked asked = { .ev = *ev };
 	struct hello_no no;
 
-	if (!m->ending && door_request(&m->door, ev))
+	if (!closed && door_request(&m->door, ev))
 		return;
-	if (m->ending) {
+	if (closed) {
 		hello_refuse(&no, ODRP_WIRE_E_BUSY, 0);
-		conn_reject(m, ev->id, &asked.seal, &no);
+		asked_reject(m, &asked, &no);
 		return;
 	}
 	if (asked_check(m, &asked, &no) || asked_check_rate(m, &asked, &no))
-		conn_reject(m, ev->id, &asked.seal, &no);
+		asked_reject(m, &asked, &no);
 	else
 		asked_serve(m, &asked);
 	explicit_bzero(&asked, sizeof(asked));
 }
 
 /* Rejects a request that waits. With E_BUSY the peer tries again. */
-static void asked_put_off(struct manager *m, const struct sess *s, struct asked **asked)
+void manager_put_off(struct manager *m, const struct sess *s, struct asked **asked)
 {
 	const struct hello_no no = {
-		.status = s->state == SESS_DYING ? ODRP_WIRE_E_SESSION :
+		.status = s->state == SESS_ENDING ? ODRP_WIRE_E_SESSION :
 						   ODRP_WIRE_E_BUSY,
 	};
 
 	if (!*asked)
 		return;
-	conn_reject(m, (*asked)->ev.id, &(*asked)->seal, &no);
+	asked_reject(m, *asked, &no);
 	asked_drop(asked);
 }
 
 void manager_forget_waiting(struct manager *m, struct sess *s)
 {
-	unsigned int n, c;
-	struct queue *q;
-
-	asked_put_off(m, s, &s->waiting);
-	sess_for_each_queue(s, n, c, q)
-		asked_put_off(m, s, &q->asked);
+	manager_put_off(m, s, &s->waiting);
 }
 
 void manager_unwait(struct manager *m, struct sess *s)
@@ -662,9 +708,7 @@ static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 	struct queue *q;
 
 	if (s->cm_id == id && s->state == SESS_OPENING) {
-		explicit_bzero(&s->seal, sizeof(s->seal));
-		s->cm_id = 0;
-		s->state = SESS_DYING;
+		manager_sess(m, s, SESS_EV_GONE);
 		return true;
 	}
 	if (s->cm_id == id) {
@@ -715,10 +759,7 @@ void manager_events(struct manager *m)
 				conn_gone(m, ev.id);
 			continue;
 		}
-		if (spaces_request(&m->spaces, &m->who,
-				   m->conf->auth == CONF_AUTH_REQUIRED, &ev))
-			manager_budget(m);
-		else
+		if (!manager_spaces_request(m, &ev))
 			conn_request(m, &ev);
 		break;
 	}

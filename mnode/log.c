@@ -49,3 +49,11 @@ void log_line(int level, const char *fmt, ...)
 	else
 		fprintf(stderr, "odrp-mnoded: %s\n", line);
 }
+
+bool log_first(unsigned int *logged, unsigned int what)
+{
+	bool first = !(*logged & what);
+
+	*logged |= what;
+	return first;
+}

@@ -6,11 +6,15 @@
 #ifndef MNODE_LOG_H
 #define MNODE_LOG_H
 
+#include <stdbool.h>
 #include <syslog.h>
 
 void log_init(int level);
 __attribute__((format(printf, 2, 3)))
 void log_line(int level, const char *fmt, ...);
+
+/* True the first time for each bit @what: for a line that is to be logged once. */
+bool log_first(unsigned int *logged, unsigned int what);
 
 #define log_error(...)		log_line(LOG_ERR, __VA_ARGS__)
 #define log_warning(...)	log_line(LOG_WARNING, __VA_ARGS__)

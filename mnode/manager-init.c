@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <own/words.h>
 #include "adopt.h"
 #include "early.h"
 #include "log.h"
@@ -108,14 +109,14 @@ static int complain(char *why, int r, const char *what)
 
 static void complain_of_pool(char *why, int r, uint64_t len)
 {
-	uint64_t available;
+	char words[CONF_WHY_MAX - 16];
 
-	if (r == -ENOMEM && !mem_available(&available))
-		snprintf(why, CONF_WHY_MAX,
-			 "the pool needs %" PRIu64 " MB of memory, and %" PRIu64
-			 " MB are available", len >> 20, available >> 20);
-	else
+	if (r == -ENOMEM) {
+		own_words(words, sizeof(words), OWN_TRIED_MEMORY, len, r);
+		snprintf(why, CONF_WHY_MAX, "the pool: %s", words);
+	} else {
 		complain(why, r, "cannot make the pool");
+	}
 }
 
 /* The chain must fit a send queue, and its requests the receive entries of this NIC. */
@@ -241,7 +242,7 @@ static bool has_session_at(void *arg, __be32 ip)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->peer_ip == ip && m->sess[i]->state == SESS_LIVE)
+		if (m->sess[i]->peer_ip == ip && sess_is_live(m->sess[i]))
 			return true;
 	return false;
 }
@@ -254,6 +255,7 @@ static int open_door(struct manager *m, char *why)
 		return r;
 	m->door.nic = m->nic;
 	m->door.who = &m->who;
+	m->door.audit = &m->audit;
 	m->door.session = has_session;
 	m->door.known = has_session_at;
 	m->door.arg = m;
@@ -262,6 +264,22 @@ static int open_door(struct manager *m, char *why)
 		return 0;
 	who_fini(&m->who);
 	return complain(why, r, "cannot make queue pairs for handshakes");
+}
+
+/* All that takes as long as the pool is large, before the loop begins.  If the NIC does
+ * not share, keys of sessions take so long, too. */
+static int open_pool(struct manager *m)
+{
+	int r = pool_init_kept(&m->pool, m->nic, &m->keep);
+
+	if (r || !m->nic_translates)
+		return r;
+	r = pool_share(&m->pool);
+	if (r)
+		log_warning("pool: the NIC shares no registration (%s): each session "
+			    "registers the pool, which takes time and locked memory",
+			    strerror(-r));
+	return 0;
 }
 
 /* Makes the pages and the records of sessions, in files that the next agent can adopt. */
@@ -277,10 +295,25 @@ static int make_memory(struct manager *m)
 	if (r)
 		return r;
 	keep_draining(&m->keep, m->draining);
-	r = pool_init_kept(&m->pool, m->nic, &m->keep);
+	r = open_pool(m);
 	if (r)
 		keep_close(&m->keep);
 	return r;
+}
+
+/* From this size on, a NIC that has to look up each 4 KB is slower. */
+#define POOL_LARGE	(1ull << 30)
+
+static void warn_of_pages(const struct pool *pool)
+{
+	uint64_t len = pool->pages * ODRP_WIRE_PAGE_SIZE;
+
+	if (pool->page_mem.huge || len < POOL_LARGE)
+		return;
+	log_notice("pool: no huge pages for %" PRIu64 " MB: a card takes longer to "
+		   "register them, and to find each; sysctl vm.nr_hugepages=%" PRIu64
+		   " before the start makes enough", len >> 20,
+		   (len + MEM_HUGE_PAGE - 1) / MEM_HUGE_PAGE);
 }
 
 /* Meanwhile, clients of spaces that connect are told to try again. */
@@ -291,11 +324,12 @@ static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
 
 	if (r)
 		return complain(why, r, "cannot start a thread");
-	r = m->keep.adopted ? pool_init_kept(&m->pool, m->nic, &m->keep) :
-			      make_memory(m);
+	r = m->keep.adopted ? open_pool(m) : make_memory(m);
 	early_stop(&early);
 	if (r)
 		complain_of_pool(why, r, m->conf->pool);
+	else
+		warn_of_pages(&m->pool);
 	return r;
 }
 
@@ -504,6 +538,7 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 	if (r)
 		goto free_sess;
 	m->spaces.who = &m->who;
+	m->spaces.audit = &m->audit;
 	m->spaces.share = manager_share_far;
 	m->spaces.share_arg = m;
 	r = take_memory(m, why);

@@ -8,8 +8,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "bound.h"
 #include "log.h"
 #include "manager.h"
+
+/* What each name can have: attachments, queues of them, bytes of metadata of sessions. */
+#define ATTACHES_LEAST	4
+#define QUEUES_LEAST	64
+#define METADATA_LEAST	(1ull << 20)
+/* Metadata that all sessions may have however small the pool is. */
+#define METADATA_SMALL	(64ull << 20)
 
 static void list_leases(struct manager *m)
 {
@@ -22,7 +30,7 @@ static void list_leases(struct manager *m)
 /* An ended session counts only while one of its chains does not stop. */
 static bool counts(const struct sess *s, const struct share *share)
 {
-	return s->share == share && (s->state != SESS_DYING || sess_unstopped(s));
+	return s->share == share && (s->state != SESS_ENDING || sess_unstopped(s));
 }
 
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share)
@@ -34,9 +42,22 @@ unsigned int manager_sessions_of(const struct manager *m, const struct share *sh
 	return nr;
 }
 
+unsigned int manager_places_of(const struct manager *m, const struct share *share)
+{
+	const struct sess *old;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < m->nr_sess; i++)
+		nr += m->sess[i]->share == share;
+	for (old = m->old; old; old = old->next_old)
+		nr += old->share == share;
+	return nr;
+}
+
 uint64_t manager_connections_of(const struct manager *m, const struct share *share)
 {
-	uint64_t nr = spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+	struct spaces_use use = spaces_use_of(&m->spaces, share->limits.name);
+	uint64_t nr = use.attaches + use.queues;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
@@ -56,19 +77,81 @@ uint64_t manager_claims_of(const struct manager *m, const struct share *share)
 	return sum;
 }
 
-uint64_t manager_claims_kept(const struct manager *m, const struct share *but)
+/* What a share has of something. */
+typedef uint64_t (*amount_fn)(const struct manager *m, const struct share *share);
+
+/* What others lack of the least that each name with a section can have, and all names
+ * without one together. */
+static uint64_t kept_for_others(const struct manager *m, const struct share *but,
+				uint64_t least, amount_fn amount)
 {
-	uint64_t kept = 0, unnamed = but->named ? STOCK_LEAST : 0, has;
+	uint64_t kept = 0, unnamed = but->named ? least : 0, has;
 	const struct share *share;
 
 	for (share = m->shares.list; share; share = share->next) {
-		has = manager_claims_of(m, share);
+		has = amount(m, share);
 		if (!share->named)
 			unnamed -= has < unnamed ? has : unnamed;
-		else if (share != but && has < STOCK_LEAST)
-			kept += STOCK_LEAST - has;
+		else if (share != but && has < least)
+			kept += least - has;
 	}
 	return kept + unnamed;
+}
+
+uint64_t manager_claims_kept(const struct manager *m, const struct share *but)
+{
+	return kept_for_others(m, but, STOCK_LEAST, manager_claims_of);
+}
+
+static uint64_t unnamed_amount(const struct manager *m, amount_fn amount)
+{
+	const struct share *share;
+	uint64_t sum = 0;
+
+	for (share = m->shares.list; share; share = share->next)
+		sum += share->named ? 0 : amount(m, share);
+	return sum;
+}
+
+static bool share_may_have(const struct manager *m, const struct share *share,
+			   struct bound b, amount_fn amount, uint64_t more)
+{
+	if (bound_is_wide(&b, more))
+		return true;
+	b.has = amount(m, share);
+	b.group = share->named ? b.has : unnamed_amount(m, amount);
+	b.kept = kept_for_others(m, share, b.least, amount);
+	return bound_admits(&b, more);
+}
+
+uint64_t manager_metadata_of(const struct manager *m, const struct share *share)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		if (!share || m->sess[i]->share == share)
+			sum += m->sess[i]->metadata;
+	return sum;
+}
+
+uint64_t manager_metadata_most(const struct manager *m)
+{
+	uint64_t half = m->pool.pages * ODRP_WIRE_PAGE_SIZE / 2;
+
+	return m->conf->metadata ? m->conf->metadata :
+	       half > METADATA_SMALL ? half : METADATA_SMALL;
+}
+
+bool manager_metadata_admits(const struct manager *m, const struct share *share,
+			     uint64_t bytes)
+{
+	const struct bound b = {
+		.total = manager_metadata_most(m), .least = METADATA_LEAST,
+		.taken = manager_metadata_of(m, NULL),
+	};
+
+	return share_may_have(m, share, b, manager_metadata_of, bytes);
 }
 
 static bool is_absent(const struct manager *m, const struct share *share)
@@ -114,9 +197,8 @@ void manager_plan_leases(struct manager *m)
 /* Logs this once, until the limit is set anew. */
 static void say_unlimited(struct share *share, int r)
 {
-	if (share->rate_said)
+	if (!log_first(&share->logged, SHARE_LOG_RATE))
 		return;
-	share->rate_said = true;
 	log_warning("client %s: max-bandwidth of %" PRIu64 " bytes a second is not kept: "
 		    "%s", share->limits.name, share->limits.max_bandwidth,
 		    r == -EOPNOTSUPP ? "this NIC has no such limit" :
@@ -127,7 +209,7 @@ static void limit_share(struct manager *m, struct share *share)
 {
 	int r = share_set_rate(&m->shares, share);
 
-	share->rate_said = false;
+	share->logged = 0;
 	if (r)
 		say_unlimited(share, r);
 }
@@ -164,7 +246,7 @@ static void share_make_rate(struct manager *m, struct share *share)
 		say_unlimited(share, r);
 	if (!share->rate)
 		return;
-	share->rate_said = false;
+	share->logged = 0;
 	share_limit_known(m, share);
 }
 
@@ -222,29 +304,66 @@ static bool share_needed(void *arg, const struct share *share)
 {
 	const struct manager *m = arg;
 
-	return !is_absent(m, share) ||
-	       spaces_connections_of(&m->spaces, &m->who, share->limits.name);
+	return manager_places_of(m, share) ||
+	       spaces_use_of(&m->spaces, share->limits.name).attaches;
 }
 
-unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects)
+static uint64_t attaches_of(const struct manager *m, const struct share *share)
+{
+	return spaces_use_of(&m->spaces, share->limits.name).attaches;
+}
+
+static uint64_t queues_of(const struct manager *m, const struct share *share)
+{
+	return spaces_use_of(&m->spaces, share->limits.name).queues;
+}
+
+/* May the share have one more of what the request adds? */
+static bool share_may_add(const struct manager *m, const struct share *share,
+			  enum spaces_adds adds)
+{
+	const struct bound attaches = {
+		.total = FAR_HOST_ATTACHES, .taken = m->spaces.host.nr_attaches,
+		.least = ATTACHES_LEAST,
+	};
+	const struct bound queues = {
+		.total = FAR_HOST_QUEUES, .taken = m->spaces.host.nr_queues,
+		.least = QUEUES_LEAST,
+	};
+	uint64_t most = share->limits.max_connections;
+
+	if (adds == SPACES_NOTHING)
+		return true;
+	if (most && manager_connections_of(m, share) >= most)
+		return false;
+	return adds == SPACES_ATTACH ?
+	       share_may_have(m, share, attaches, attaches_of, 1) :
+	       share_may_have(m, share, queues, queues_of, 1);
+}
+
+unsigned int manager_share_far(void *arg, const char *name, bool proved,
+			       enum spaces_adds adds)
 {
 	struct manager *m = arg;
 	struct share *share;
-	uint64_t most;
+	/* An unproved address may be anybody's: its requests count when it has something. */
+	bool counts = proved || shares_find(&m->shares, name);
 
-	/* An unproved address may be anybody's: it gets a share only when it connects. */
-	if (!proved && !connects && !shares_find(&m->shares, name))
+	if (manager_health_silent(m))
+		return ODRP_FAR_E_BUSY;
+	if (!counts && adds == SPACES_NOTHING)
 		return ODRP_FAR_OK;
 	if (shares_get(&m->shares, name, &share))
 		return ODRP_FAR_E_NOMEM;
-	most = share->limits.max_connections;
-	if (share_take_request(share) &&
-	    (!connects || !most || manager_connections_of(m, share) < most))
+	if ((!counts || share_take_request(share)) && share_may_add(m, share, adds))
 		return ODRP_FAR_OK;
 	share->refused++;
-	if (!proved)
-		manager_tick_shares(m, 0);
 	return ODRP_FAR_E_LIMIT;
+}
+
+void manager_tidy_share(struct manager *m, const char *name)
+{
+	shares_tidy(&m->shares, name, share_needed, m);
 }
 
 void manager_tick_shares(struct manager *m, uint32_t elapsed_ms)

@@ -12,8 +12,6 @@
 
 /* Steps of lending per call of manager_work(). */
 #define WORK_STEPS	4
-/* Queues that close_some() stops per call. */
-#define CLOSE_STEP	4
 
 static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
 {
@@ -35,7 +33,7 @@ struct sess *manager_find(struct manager *m, uint64_t id)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->id == id && m->sess[i]->state == SESS_LIVE)
+		if (m->sess[i]->id == id && sess_is_live(m->sess[i]))
 			return m->sess[i];
 	}
 	return NULL;
@@ -98,7 +96,7 @@ uint64_t manager_withheld_pages(const struct manager *m)
 	for (i = 0; i < m->nr_sess; i++) {
 		const struct sess *s = m->sess[i];
 
-		if (s->state == SESS_DYING && sess_unstopped(s))
+		if (s->state == SESS_ENDING && sess_unstopped(s))
 			sum += s->lent;
 	}
 	return sum;
@@ -118,84 +116,10 @@ uint64_t manager_free_pages(const struct manager *m)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_LIVE)
+		if (sess_is_live(m->sess[i]))
 			sum += free_of(m->sess[i]);
 	}
 	return sum;
-}
-
-static void hang_up(struct manager *m, uint32_t cm_id)
-{
-	if (!cm_id)
-		return;
-	m->nic->ops->disconnect(m->nic, cm_id);
-	m->nic->ops->release(m->nic, cm_id);
-}
-
-static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
-			  unsigned int number, int r)
-{
-	if (s->unstopped_said)
-		return;
-	s->unstopped_said = true;
-	log_error("session %" PRIu64 ": this NIC neither stops nor destroys the "
-		  "queue pairs of chain %s of queue %u (%s); the session keeps its "
-		  "pages until it does", s->id, chain, number,
-		  *m->nic->ops->said(m->nic) ? m->nic->ops->said(m->nic) :
-		  strerror(-r));
-}
-
-/* -errno: the chain may run on, so the pages that it holds stay with it. */
-static int stop_queue(struct manager *m, struct sess *s, unsigned int number,
-		      unsigned int chain)
-{
-	int r;
-
-	r = queue_stop(s->queues[number][chain]);
-	if (r) {
-		say_unstopped(m, s, m->progs[chain].name, number, r);
-		return r;
-	}
-	r = lend_stopped(&m->lender, s, s->queues[number][chain]);
-	if (r == -EPIPE)
-		s->disorder = true;
-	else if (r == -EXDEV)
-		s->doomed = true;
-	else if (r)
-		log_error("session %" PRIu64 ": the agent cannot find which "
-			  "pages chain %s of queue %u held: %s", s->id,
-			  m->progs[chain].name, number, strerror(-r));
-	return 0;
-}
-
-static void free_queue(struct manager *m, struct sess *s, unsigned int number,
-		       unsigned int chain)
-{
-	struct queue *q = s->queues[number][chain];
-
-	s->executed[chain] += q->executed;
-	s->queues[number][chain] = NULL;
-	queue_free(q);
-}
-
-void manager_close_queue(struct manager *m, struct sess *s,
-			 unsigned int number, unsigned int chain)
-{
-	struct queue *q = s->queues[number][chain];
-
-	s->nr_closing -= q->closing;
-	q->closing = false;
-	q->given_up = q->arming;
-	hang_up(m, q->cm_id);
-	q->cm_id = 0;
-	if (!stop_queue(m, s, number, chain))
-		free_queue(m, s, number, chain);
-}
-
-static void close_later(struct sess *s, struct queue *q)
-{
-	s->nr_closing += !q->closing;
-	q->closing = true;
 }
 
 /* Closes the connections; manager_work() stops the chains: see sess_stands(). */
@@ -206,74 +130,67 @@ static void disconnect(struct manager *m, struct sess *s)
 
 	manager_forget_waiting(m, s);
 	sess_for_each_queue(s, n, c, q)
-		close_later(s, q);
-	hang_up(m, s->cm_id);
+		manager_conn(m, s, n, c, CONN_EV_CLOSE);
+	manager_hang_up(m, s->cm_id);
 	s->cm_id = 0;
 }
 
-/* Stops up to CLOSE_STEP queues.  True: there may be more. */
-static bool close_some(struct manager *m)
+static void sess_nothing(struct manager *m, struct sess *s, enum sess_event event)
 {
-	unsigned int i, n, c, left = CLOSE_STEP;
-	struct queue *q;
-
-	for (i = 0; i < m->nr_sess && left; i++) {
-		if (!m->sess[i]->nr_closing)
-			continue;
-		sess_for_each_queue(m->sess[i], n, c, q) {
-			if (!q->closing || !left)
-				continue;
-			manager_close_queue(m, m->sess[i], n, c);
-			left--;
-		}
-	}
-	return !left;
 }
 
-void manager_detach(struct manager *m, struct sess *s)
+/* The session is not made: nobody needs the connection's number and key material. */
+static void sess_forget(struct manager *m, struct sess *s, enum sess_event event)
 {
-	uint32_t dead_ms = m->conf->dead_ms;
+	explicit_bzero(&s->seal, sizeof(s->seal));
+	s->cm_id = 0;
+}
+
+static void sess_part(struct manager *m, struct sess *s, enum sess_event event)
+{
+	uint32_t dead_ms = sess_dead_ms(s, m->conf);
 	char ip[INET_ADDRSTRLEN];
 
 	disconnect(m, s);
 	sess_detach(s);
+	manager_health_forget(m, s);
 	log_info("session %" PRIu64 ", %s: connection lost; waiting %"
 		 PRIu32 " ms for the compute node", s->id, ip_name(s->peer_ip, ip),
 		 dead_ms > s->silent_ms ? dead_ms - s->silent_ms : 0);
 }
 
-/* A session that never had a queue has stored nothing, so there is nothing to resume: its
- * device could not be added, and it could not send BYE. */
-void manager_lost(struct manager *m, struct sess *s)
+static void sess_disconnect(struct manager *m, struct sess *s, enum sess_event event)
 {
-	if (sess_said_bye(s) || !s->had_queue)
-		manager_kill(m, s, WHY_LEFT);
-	else
-		manager_detach(m, s);
+	disconnect(m, s);
 }
 
-void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
+static void sess_end(struct manager *m, struct sess *s, enum sess_event event)
 {
-	static const char *const text[] = {
-		[WHY_LEFT] = "left", [WHY_DEAD] = "dead: no heartbeat",
-		[WHY_EVICTED] = "evicted",
+	static const char *const text[SESS_NR_EVENTS] = {
+		[SESS_EV_LEFT] = "left", [SESS_EV_DEAD] = "dead: no heartbeat",
+		[SESS_EV_EVICTED] = "evicted",
+		[SESS_EV_PAUSE] = "not accepted: the agent ends",
 	};
 	char ip[INET_ADDRSTRLEN];
 
-	if (s->state == SESS_DYING)
-		return;
 	keep_drop(&m->keep, s->owner);
-	s->state = SESS_DYING;
 	disconnect(m, s);
 	m->nic->ops->qp_error(m->nic, s->ctl.qpn);
-	m->sess_left += why == WHY_LEFT;
-	m->sess_dead += why == WHY_DEAD;
-	m->sess_evicted += why == WHY_EVICTED;
-	log_info("session %" PRIu64 ", %s: %s; taking its pages back", s->id,
-		 ip_name(s->peer_ip, ip), text[why]);
+	m->sess_left += event == SESS_EV_LEFT;
+	m->sess_dead += event == SESS_EV_DEAD;
+	m->sess_evicted += event == SESS_EV_EVICTED;
+	log_info("session %" PRIu64 ", %s%s%s: %s; taking its pages back", s->id, s->name,
+		 s->name[0] ? " at " : "", ip_name(s->peer_ip, ip), text[event]);
 }
 
-static void teardown_sess(struct manager *m, struct sess *s)
+static void sess_refuse(struct manager *m, struct sess *s, enum sess_event event)
+{
+	manager_refuse(m, s, -EBUSY);
+	sess_forget(m, s, event);
+	sess_end(m, s, event);
+}
+
+static void sess_retire(struct manager *m, struct sess *s, enum sess_event event)
 {
 	unsigned int i, c;
 
@@ -291,10 +208,53 @@ static void teardown_sess(struct manager *m, struct sess *s)
 	m->nr_old++;
 }
 
+void manager_sess(struct manager *m, struct sess *s, enum sess_event event)
+{
+	static void (*const actions[SESS_NR_ACTIONS])(struct manager *m, struct sess *s,
+						      enum sess_event event) = {
+		[SESS_DO_NOTHING] = sess_nothing,
+		[SESS_DO_FORGET] = sess_forget,
+		[SESS_DO_DETACH] = sess_part,
+		[SESS_DO_DISCONNECT] = sess_disconnect,
+		[SESS_DO_END] = sess_end,
+		[SESS_DO_FREE] = sess_retire,
+		[SESS_DO_REFUSE] = sess_refuse,
+	};
+
+	actions[sess_event(s, event)](m, s, event);
+}
+
+void manager_detach(struct manager *m, struct sess *s)
+{
+	manager_sess(m, s, SESS_EV_LOST);
+}
+
+void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
+{
+	static const enum sess_event events[] = {
+		[WHY_LEFT] = SESS_EV_LEFT, [WHY_DEAD] = SESS_EV_DEAD,
+		[WHY_EVICTED] = SESS_EV_EVICTED,
+	};
+
+	manager_sess(m, s, events[why]);
+}
+
+/* A session that never had a queue has stored nothing, so there is nothing to resume: its
+ * device could not be added, and it could not send BYE. */
+void manager_lost(struct manager *m, struct sess *s)
+{
+	if (sess_said_bye(s) || !s->had_queue)
+		manager_kill(m, s, WHY_LEFT);
+	else
+		manager_detach(m, s);
+}
+
 void manager_drain(struct manager *m, bool on)
 {
 	unsigned int i;
 
+	log_notice("%s, as the operator asks; sessions: %u", on ? "draining" :
+		   "not draining any more", m->nr_sess);
 	m->draining = on;
 	keep_draining(&m->keep, on);
 	for (i = 0; i < m->nr_sess; i++)
@@ -316,63 +276,15 @@ void manager_pause(struct manager *m)
 
 	m->ending = true;
 	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->had_queue)
-			disconnect(m, m->sess[i]);
-}
-
-bool manager_hangs_up(const struct manager *m)
-{
-	unsigned int i, n, c;
-	struct queue *q;
-
-	for (i = 0; i < m->nr_sess; i++)
-		sess_for_each_queue(m->sess[i], n, c, q)
-			if (q->closing && q->cm_id)
-				return true;
-	return false;
+		if (m->sess[i]->state == SESS_OPENING ||
+		    (sess_is_live(m->sess[i]) && m->sess[i]->had_queue))
+			manager_sess(m, m->sess[i], SESS_EV_PAUSE);
 }
 
 /* ---- heartbeats ------------------------------------------------------------------ */
 
-/* Counts all queues with the NIC frozen once.  True: a connected queue is broken. */
-static bool count_queues(struct manager *m, struct sess *s)
-{
-	bool frozen = !m->nic->node->ops->freeze(m->nic), any = false;
-	uint8_t syndrome;
-	unsigned int n, c;
-	struct queue *q;
-
-	sess_for_each_queue(s, n, c, q) {
-		queue_count(q);
-		any |= q->cm_id && !q->closing && queue_broken(q, &syndrome);
-	}
-	if (frozen)
-		m->nic->node->ops->thaw(m->nic);
-	return any;
-}
-
-/* Closes the connections of broken chains: the compute node sees it and connects again. */
-static void look_at_queues(struct manager *m, struct sess *s)
-{
-	uint8_t syndrome = 0;
-	unsigned int n, c;
-	struct queue *q;
-
-	if (!count_queues(m, s))
-		return;
-	sess_for_each_queue(s, n, c, q) {
-		if (!q->cm_id || q->closing || !queue_broken(q, &syndrome))
-			continue;
-		log_notice("session %" PRIu64 ": chain %s of queue %u stopped "
-			   "(syndrome %#x)", s->id, q->prog->name, n,
-			   (unsigned int)syndrome);
-		m->queues_broken++;
-		close_later(s, q);
-	}
-}
-
-/* Evicts a compute node that owes pages for longer than dead_ms: no request takes that
- * long, so it uses pages that it was not given, or does not take its answers. */
+/* Evicts a compute node that owes pages for longer than it may be silent: no request
+ * takes that long, so it uses pages that it was not given, or does not take its answers. */
 static void look_at_debt(struct manager *m, struct sess *s,
 			 uint32_t elapsed_ms)
 {
@@ -381,8 +293,11 @@ static void look_at_debt(struct manager *m, struct sess *s,
 		s->owing_ms = 0;
 		return;
 	}
+	/* Pages that wait for the lender's fence are no debt of the compute node. */
+	if (s->hand.waiting && m->lender.fence.settled < s->ended)
+		return;
 	s->owing_ms += elapsed_ms;
-	if (s->owing_ms <= m->conf->dead_ms)
+	if (s->owing_ms <= sess_dead_ms(s, m->conf))
 		return;
 	log_warning("session %" PRIu64 ": the compute node still uses more "
 		    "pages than the lease that it has confirmed; evicting it", s->id);
@@ -394,46 +309,34 @@ static void look_at_debt(struct manager *m, struct sess *s,
  * session; its ring is put in order when it is resumed. */
 static void look_at_order(struct manager *m, struct sess *s)
 {
-	if (!s->disorder || s->state != SESS_LIVE || !sess_attached(s))
+	if (s->damage != DAMAGE_RING || s->state != SESS_ATTACHED)
 		return;
 	log_notice("session %" PRIu64 ": the free ring is empty; all chains "
 		   "of the session stop until the compute node resumes it", s->id);
 	manager_detach(m, s);
 }
 
-/* Tries again to stop the queues that did not stop. */
-static void stop_again(struct sess *s)
-{
-	unsigned int n, c;
-	struct queue *q;
-
-	sess_for_each_queue(s, n, c, q) {
-		if (!q->cm_id && (!q->arming || q->given_up))
-			close_later(s, q);
-	}
-}
-
 /* One wrong MAC may be a torn read.  Two in a row are a forgery. */
 static void look_at_macs(struct sess *s)
 {
-	if (s->wrong_macs < 2 || s->forged_said)
+	if (s->wrong_macs < 2 || !log_first(&s->logged, SESS_LOG_FORGED))
 		return;
-	s->forged_said = true;
 	log_warning("session %" PRIu64 ": a heartbeat has a wrong MAC, and stays so: "
 		    "somebody else has written it; it counts for nothing", s->id);
 }
 
 static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
-	s->shown |= sess_look(s, elapsed_ms);
-	sess_keep_lease(s);
-	if (s->doomed) {
+	if (sess_look(s, elapsed_ms))
+		sess_setup(s, SETUP_EV_SEEN);
+	sess_keep_changes(s);
+	if (s->damage == DAMAGE_TABLE) {
 		log_warning("session %" PRIu64 ": the compute node sent two requests "
 			    "for one slot at the same time; evicting it", s->id);
 		manager_kill(m, s, WHY_EVICTED);
 		return;
 	}
-	if (s->silent_ms > m->conf->dead_ms) {
+	if (s->silent_ms > sess_dead_ms(s, m->conf)) {
 		manager_kill(m, s, WHY_DEAD);
 		return;
 	}
@@ -444,14 +347,11 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		return;
 	}
 	look_at_macs(s);
-	if (s->lease.overdrawn && !s->overdrawn_said) {
-		s->overdrawn_said = true;
+	if (s->lease.overdrawn && log_first(&s->logged, SESS_LOG_OVERDRAWN))
 		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
 			    "use and a lease of %" PRIu64 ", but was granted %"
 			    PRIu64, s->id, s->lease.used, s->lease.held,
 			    s->lease.ceiling);
-	}
-	look_at_queues(m, s);
 	look_at_debt(m, s, elapsed_ms);
 	look_at_order(m, s);
 }
@@ -462,11 +362,11 @@ static bool may_be_granted(const struct manager *m, struct sess *s)
 {
 	struct lease *l = &s->lease;
 
-	if (s->state != SESS_LIVE || !l->reachable || l->writing ||
+	if (!sess_is_live(s) || !l->reachable || l->writing ||
 	    (!lease_differs(l) && s->drain == s->drain_sent))
 		return false;
 	/* prepare() will keep or correct the promise first. */
-	if (lease_promise_stands(l) && !s->blocked)
+	if (lease_promise_stands(l) && s->setup != SETUP_BLOCKED)
 		return false;
 	if (l->target <= l->ceiling ||
 	    (m->lender.sess != s && lend_about(s) >= l->target + l->slack))
@@ -502,7 +402,7 @@ static bool pass_needed(void *arg, const struct pass *pass)
 	for (i = 0; i < m->nr_sess; i++) {
 		const struct sess *s = m->sess[i];
 
-		if (s->state == SESS_DYING)
+		if (s->state == SESS_ENDING)
 			continue;
 		if (s->handle == pass->handle ||
 		    (s->waiting && s->waiting->handle == pass->handle))
@@ -511,22 +411,39 @@ static bool pass_needed(void *arg, const struct pass *pass)
 	return spaces_go_by(&m->spaces, pass->handle);
 }
 
+/* Logs whom the NIC has refused. */
+static void refusals_note(struct manager *m)
+{
+	bool (*take)(struct nic *nic, struct nic_refusal *r) = m->nic->node->ops->refusal;
+	struct nic_refusal r;
+
+	while (take && take(m->nic, &r))
+		if (!r.heard)
+			audit_refused(&m->audit, &(struct audit_peer){ .ip = r.ip }, r.why);
+}
+
 void manager_tick(struct manager *m, uint32_t elapsed_ms)
 {
 	/* If the agent itself slept, that time is not the compute nodes' silence. */
 	uint32_t most = 2 * m->conf->beat_ms;
+	/* Nor is time in which the agent cannot give the card anything to do. */
+	bool silent = manager_health_silent(m);
 	unsigned int i;
 
 	if (elapsed_ms > most)
 		elapsed_ms = most;
-	door_tick(&m->door, elapsed_ms);
+	audit_tick(&m->audit, elapsed_ms);
+	refusals_note(m);
+	if (!silent)
+		door_tick(&m->door, elapsed_ms);
 	who_tick(&m->who, elapsed_ms, pass_needed, m);
 	manager_tick_shares(m, elapsed_ms);
 	for (i = 0; i < m->nr_sess; i++) {
-		stop_again(m->sess[i]);
-		if (m->sess[i]->state == SESS_LIVE)
-			look_at(m, m->sess[i], elapsed_ms);
+		manager_tick_conns(m, m->sess[i]);
+		if (sess_is_live(m->sess[i]))
+			look_at(m, m->sess[i], silent ? 0 : elapsed_ms);
 	}
+	manager_health_tick(m, elapsed_ms);
 	manager_plan_leases(m);
 	send_grants(m);
 }
@@ -556,7 +473,6 @@ static bool name_is_known(const struct manager *m, const char *name)
 
 int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
 {
-	const struct pass *pass;
 	unsigned int i;
 	int nr = manager_read_keys(m, why);
 
@@ -572,42 +488,18 @@ int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
 			 "name '%.40s'", name);
 		return -ENOENT;
 	}
-	for (pass = m->who.passes; pass; pass = pass->next)
-		if (!strcmp(pass->name, name))
-			spaces_cut_pass(&m->spaces, pass->handle);
+	/* By name: a session that was resumed has another pass than before, and so an
+	 * attachment may have one that is gone. */
+	spaces_cut_name(&m->spaces, name);
 	who_drop_all(&m->who, name);
 	for (i = 0; i < m->nr_sess; i++) {
-		if (strcmp(m->sess[i]->name, name) || m->sess[i]->state == SESS_DYING)
+		if (strcmp(m->sess[i]->name, name) || m->sess[i]->state == SESS_ENDING)
 			continue;
 		manager_kill(m, m->sess[i], WHY_EVICTED);
 		nr++;
 	}
+	log_notice("client %s: revoked; %d sessions end", name, nr);
 	return nr;
-}
-
-/* ---- spaces ----------------------------------------------------------------------- */
-
-uint64_t manager_spaces(struct manager *m, uint64_t now)
-{
-	return spaces_step(&m->spaces, now);
-}
-
-void manager_budget(struct manager *m)
-{
-	uint64_t taken = m->spaces.nr_pages + m->stock.target;
-
-	m->budget = taken < m->pool.pages ? m->pool.pages - taken : 0;
-}
-
-int manager_delete_space(struct manager *m, const char *name)
-{
-	struct space *space = spaces_find(&m->spaces, name);
-
-	if (!space)
-		return -ENOENT;
-	spaces_delete(&m->spaces, space);
-	manager_budget(m);
-	return 0;
 }
 
 /* ---- lending and other work ------------------------------------------------------- */
@@ -618,7 +510,7 @@ static struct sess *next_dying(struct manager *m)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->state == SESS_DYING &&
+		if (m->sess[i]->state == SESS_ENDING &&
 		    sess_stands(m->sess[i]))
 			return m->sess[i];
 	}
@@ -631,10 +523,11 @@ static bool collect(struct manager *m)
 	struct sess *s = next_dying(m);
 
 	/* No other session may get a page that still has a translation. */
-	if (!s || m->lender.sess == s || keys_exist(&s->keys))
+	if (!s || m->lender.sess == s || keys_exist(&s->keys) ||
+	    !lend_fenced(&m->lender, s))
 		return false;
 	if (lend_collect(&m->lender, s))
-		teardown_sess(m, s);
+		manager_sess(m, s, SESS_EV_RETURNED);
 	return true;
 }
 
@@ -701,23 +594,30 @@ static int prepare(struct manager *m, struct sess *s)
 	return fill || s->lease.promised ? -EBUSY : 0;
 }
 
+/* The key map needs keys that exist, so an adopted session is restored first.  The ring of a
+ * session that is to be resumed is put in order first. */
+static bool may_prepare(const struct sess *s)
+{
+	return (s->state == SESS_ATTACHED || s->state == SESS_DETACHED) &&
+	       (s->setup == SETUP_PREPARING || s->setup == SETUP_BLOCKED);
+}
+
 /* True: there is more to do at once. */
 static bool prepare_some(struct manager *m)
 {
+	enum setup_event event;
 	unsigned int i;
 	int r;
 
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
-		/* The key map needs keys that exist, so a session is restored first. */
-		if (s->state != SESS_LIVE || !s->shown || s->ready || s->restoring ||
-		    s->settle)
+		if (!may_prepare(s))
 			continue;
 		r = prepare(m, s);
-		s->ready = !r;
-		s->blocked = r == -EBUSY && m->lender.sess != s;
-		if (s->ready)
+		event = !r ? SETUP_EV_DONE :
+			r == -EBUSY && m->lender.sess != s ? SETUP_EV_BLOCKED : SETUP_EV_MORE;
+		if (sess_setup(s, event) == SETUP_DO_SERVE)
 			manager_unwait(m, s);
 		if (r != -EBUSY)
 			return true;
@@ -729,14 +629,14 @@ static bool prepare_some(struct manager *m)
  * first; -EDEADLK: a chain does not stop.  Else -EAGAIN, or lend_settle()'s result. */
 static int settle_sess(struct manager *m, struct sess *s)
 {
-	if (s->settle != SETTLE_DUE)
+	if (s->state != SESS_STOPPING)
 		return lend_settle(&m->lender, s);
 	if (sess_stands(s))
 		return make_tables(m, s) ? -EAGAIN : lend_settle(&m->lender, s);
 	if (s->nr_closing)
 		return -EBUSY;
 	/* Nobody knows when the chain will stop: end the wait, so that the peer is told. */
-	s->settle = SETTLE_NOT;
+	manager_sess(m, s, SESS_EV_STUCK);
 	return -EDEADLK;
 }
 
@@ -749,7 +649,7 @@ static bool settle_some(struct manager *m)
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
-		if (s->state != SESS_LIVE || !s->settle)
+		if (!sess_state_settles(s->state))
 			continue;
 		r = settle_sess(m, s);
 		if (r == -EBUSY)
@@ -766,8 +666,8 @@ static bool settle_some(struct manager *m)
 static bool work_some(struct manager *m)
 {
 	static bool (*const jobs[])(struct manager *m) = {
-		close_some, manager_open_some, manager_arm_some, adopt_some,
-		settle_some, prepare_some, drop_keys, free_old,
+		manager_close_some, manager_open_some, manager_arm_some, adopt_some,
+		settle_some, prepare_some, drop_keys, free_old, manager_health_some,
 	};
 	const unsigned int nr = sizeof(jobs) / sizeof(jobs[0]);
 	unsigned int i;
@@ -780,10 +680,18 @@ static bool work_some(struct manager *m)
 
 enum lend_todo manager_work(struct manager *m)
 {
-	bool shaking = door_work(&m->door), more = work_some(m);
+	bool shaking, fencing, more;
 	enum lend_todo todo = LEND_NOTHING;
 	unsigned int i;
 
+	if (manager_health_silent(m))
+		manager_health_some(m);
+	if (manager_health_silent(m))
+		return LEND_NOTHING;
+	shaking = door_work(&m->door);
+	more = work_some(m);
+	/* Whoever waits for the READ looks again, also if lend_run() takes its completion. */
+	fencing = m->lender.fence.covers;
 	for (i = 0; i < WORK_STEPS; i++) {
 		todo = lend_run(&m->lender, m->sess, m->nr_sess);
 		if (collect(m))
@@ -792,7 +700,7 @@ enum lend_todo manager_work(struct manager *m)
 			break;
 	}
 	send_grants(m);
-	if (shaking && todo == LEND_NOTHING)
+	if ((shaking || fencing || m->lender.fence.covers) && todo == LEND_NOTHING)
 		todo = LEND_WAIT;
 	return more ? LEND_MORE : todo;
 }

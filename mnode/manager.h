@@ -18,6 +18,23 @@
 #include "stock.h"
 
 /**
+ * struct health - the questions of one heartbeat period to the NIC
+ * @due:	not all have been asked
+ * @sess, @at:	index of the session in the manager's list, and position there, of the
+ *		next question
+ * @asked:	the question @look is under way, about position @asked_at of session @id
+ * @waited_ms:	for its answer
+ * @silent:	the card takes too long for its answer
+ */
+struct health {
+	bool due, asked, silent;
+	unsigned int sess, at, asked_at;
+	uint64_t id;
+	struct nic_look look;
+	uint32_t waited_ms;
+};
+
+/**
  * struct manager - the agent
  * @keep:	files that the next agent takes over
  * @stock:	pages that are set aside for page registers of stores
@@ -42,6 +59,7 @@
  * @executed:	requests by chain, of sessions that have been freed
  * @next_job, @next_arm: counters that select the next job and the next session to arm;
  *		they are never reset
+ * @health:	which queue pairs the NIC is asked about next
  * @longest_turn_ns: the longest turn of the event loop; mnoded.c measures it
  */
 struct manager {
@@ -54,6 +72,7 @@ struct manager {
 	struct spaces spaces;
 	struct who who;
 	struct shares shares;
+	struct audit audit;
 	struct door door;
 	uint64_t budget, slack;
 	bool waits, nic_translates;
@@ -72,6 +91,7 @@ struct manager {
 	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 	unsigned int next_job, next_arm;
+	struct health health;
 	uint64_t longest_turn_ns;
 };
 
@@ -106,14 +126,36 @@ bool manager_open_some(struct manager *m);
 bool manager_arm_some(struct manager *m);
 /* manager_unwait(): the session is ready; serves its waiting request.
  * manager_forget_waiting(): the session ends or is disconnected; rejects its waiting
- * requests.  (listen.c) */
+ * request.  manager_put_off(): rejects the request at *asked, if there is one.  (listen.c) */
 void manager_unwait(struct manager *m, struct sess *s);
 void manager_forget_waiting(struct manager *m, struct sess *s);
+void manager_put_off(struct manager *m, const struct sess *s, struct asked **asked);
 /* The session's ring is in order (r is 0) or cannot be put in order (-errno): answers the
  * request that waits to resume the session.  (listen.c) */
 void manager_settled(struct manager *m, struct sess *s, int r);
+/* Rejects the request that waits for a session to be made.  (listen.c) */
+void manager_refuse(struct manager *m, const struct sess *s, int r);
 /* Looks at heartbeats and plans leases; elapsed_ms: time since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
+/* Since the last tick, asks the NIC about a few queue pairs, and disconnects what is
+ * broken.  True: there are more to ask about at once; else nic_node.look_fd tells when.
+ * (health.c) */
+bool manager_health_some(struct manager *m);
+void manager_health_tick(struct manager *m, uint32_t elapsed_ms);
+/* An object of the session is gone: the answer under way is about no other one, though the
+ * NIC may give the numbers of the old one to the next. */
+void manager_health_forget(struct manager *m, const struct sess *s);
+/*
+ * The card does not answer a query, so any other firmware command may wait, too.  Meanwhile
+ * manager_work() and manager_spaces() do nothing else, and connection requests are refused
+ * as busy: the peers ask again.  Heartbeats, leases, control socket, metrics and chains go
+ * on.  Until the card or its driver gives up, the agent may still wait for a command of
+ * its own thread: one that makes, stops or destroys a queue pair or a key and began before
+ * the card was known to be silent, or that ends the connection of a client of a space, or
+ * that stops the queue pair of a connection whose end is noticed meanwhile; or that `odrpctl
+ * mnode check` asks.
+ */
+bool manager_health_silent(const struct manager *m);
 /* Does a bounded piece of the pending work: moves pages, opens sessions, frees ended ones. */
 enum lend_todo manager_work(struct manager *m);
 
@@ -133,16 +175,23 @@ int manager_set_clients(struct manager *m, const struct conf *conf,
 /* Puts a new queue under the bandwidth limit of its session's share, if there is one. */
 void manager_limit_queue(struct manager *m, const struct sess *s,
 			 const struct queue *q);
-/* May that name send a request to spaces, or (connects) open another connection to them?
+/* May that name send a request to spaces, or have another attachment or queue there?
  * Returns ODRP_FAR_OK or a status of refusal.  See struct spaces. */
-unsigned int manager_share_far(void *arg, const char *name, bool proved, bool connects);
+unsigned int manager_share_far(void *arg, const char *name, bool proved,
+			       enum spaces_adds adds);
 /* Refills the shares' request limits; drops shares without a section that nothing needs. */
 void manager_tick_shares(struct manager *m, uint32_t elapsed_ms);
+/* Drops the share of that name, if it is one of those.  Whoever makes a share for a peer
+ * that has proved nothing calls it when the peer gets nothing, so that forged addresses
+ * leave none. */
+void manager_tidy_share(struct manager *m, const char *name);
 /* Plans the lease of each session. */
 void manager_plan_leases(struct manager *m);
 /* Keeps or corrects the lease that a new session was promised; pages: how many can be
  * lent to it at once. */
 void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
+/* The places that a share's sessions take: of ended ones, too, until all is freed. */
+unsigned int manager_places_of(const struct manager *m, const struct share *share);
 /* Sessions of a share; the connections that its sessions and its programs may have. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);
@@ -151,18 +200,30 @@ uint64_t manager_connections_of(const struct manager *m, const struct share *sha
  * name with a section, and all names without a section together, lack of STOCK_LEAST. */
 uint64_t manager_claims_of(const struct manager *m, const struct share *share);
 uint64_t manager_claims_kept(const struct manager *m, const struct share *share);
+/* Bytes of metadata of sessions: of one share, or of all (NULL). */
+uint64_t manager_metadata_of(const struct manager *m, const struct share *share);
+/* The most that all sessions may have together, by the settings or the pool's size. */
+uint64_t manager_metadata_most(const struct manager *m);
+bool manager_metadata_admits(const struct manager *m, const struct share *share,
+			     uint64_t bytes);
 /* The number of connections that one session may have. */
 static inline uint64_t manager_connections(unsigned int nr_queues)
 {
 	return 1 + (uint64_t)nr_queues * ODRP_WIRE_NR_CHAINS;
 }
 
+/* Handles a connection request.  False: it is not for a space. */
+bool manager_spaces_request(struct manager *m, const struct nic_event *ev);
 /* Advances epochs, fences and clients of spaces; see spaces_step(). */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
 /* Computes the budget anew: the pool without spaces and stock. */
 void manager_budget(struct manager *m);
 /* Deletes a space; swap may use its pages afterwards.  -ENOENT: there is no such space. */
 int manager_delete_space(struct manager *m, const char *name);
+
+/* An event of a session: changes its state by the table of sess-state.c, and does the
+ * action. */
+void manager_sess(struct manager *m, struct sess *s, enum sess_event event);
 
 enum manager_why { WHY_LEFT, WHY_DEAD, WHY_EVICTED };
 
@@ -173,14 +234,25 @@ void manager_detach(struct manager *m, struct sess *s);
 /* The admin connection has ended: ends the session if the compute node has left or never
  * had a queue, else detaches it. */
 void manager_lost(struct manager *m, struct sess *s);
-/* Stops one chain of a session; the compute node may connect it again later. */
+/* An event of one connection: changes its state by the table of conn-state.c, and does the
+ * action.  The queue may be freed.  (conn.c) */
+void manager_conn(struct manager *m, struct sess *s, unsigned int number,
+		  unsigned int chain, enum conn_event event);
+/* Stops a few chains that wait for their turn.  True: there may be more.  (conn.c) */
+bool manager_close_some(struct manager *m);
+/* A heartbeat period has passed: tells all connections of the session.  (conn.c) */
+void manager_tick_conns(struct manager *m, struct sess *s);
+/* Disconnects, if there is a connection.  (conn.c) */
+void manager_hang_up(struct manager *m, uint32_t cm_id);
+/* The connection of one chain of a session has ended, or ends now: stops the chain; the
+ * compute node may connect it again later.  (conn.c) */
 void manager_close_queue(struct manager *m, struct sess *s,
 			 unsigned int number, unsigned int chain);
 /* The program of that chain for the session. */
 const struct wrc_prog *manager_prog(const struct manager *m,
 				    const struct sess *s, unsigned int chain);
 /* By the number in logs and commands; by the number on the wire.  NULL: there is no such
- * session, or it is not LIVE. */
+ * session, or it is not live. */
 struct sess *manager_find(struct manager *m, uint64_t id);
 struct sess *manager_find_wire(struct manager *m, uint64_t wire_id);
 uint64_t manager_wire_id(const struct manager *m, uint64_t id);
@@ -189,9 +261,9 @@ void manager_drain(struct manager *m, bool on);
 /* Evicts all sessions, before the agent ends. */
 void manager_say_goodbye(struct manager *m);
 /* Disconnects all sessions that may have stored pages, and accepts nothing more; the next
- * agent adopts these sessions. */
+ * agent adopts these sessions.  Sessions that are not accepted yet are refused. */
 void manager_pause(struct manager *m);
-/* True while some connections are still to be closed by manager_work(). */
+/* True while some connections are still to be closed by manager_work().  (conn.c) */
 bool manager_hangs_up(const struct manager *m);
 
 /* Chooses the first lease of a new session; see lease_open(). */

@@ -5,11 +5,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <own/memory.h>
 #include "mem.h"
 
 #define MEM_PIECE	(16ul << 20)	/* the kernel frees this much in some milliseconds */
@@ -44,34 +43,13 @@ int mem_populate(const struct mem *mem, size_t off, size_t len)
 	return populate((char *)mem->va + off, len);
 }
 
-int mem_available(uint64_t *ret_bytes)
-{
-	FILE *f = fopen("/proc/meminfo", "re");
-	uint64_t kb;
-	char line[128];
-	int r = -ENODATA;
-
-	if (!f)
-		return -errno;
-	while (r && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "MemAvailable: %" SCNu64 " kB", &kb) == 1) {
-			*ret_bytes = kb << 10;
-			r = 0;
-		}
-	}
-	fclose(f);
-	return r;
-}
-
 /*
  * Without this check the kernel would grant too large a mapping, and kill a process when
  * the memory is used.
  */
 static bool is_too_large(size_t len)
 {
-	uint64_t available;
-
-	return len >= MEM_LARGE && !mem_available(&available) && len > available;
+	return len >= MEM_LARGE && len > own_memory_available(NULL);
 }
 
 int mem_map(size_t len, unsigned int flags, struct mem *ret_mem)

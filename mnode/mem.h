@@ -32,8 +32,6 @@ enum mem_flags {
 
 #define MEM_HUGE_PAGE	(2ul << 20)
 
-/* Bytes that can be allocated without an out-of-memory kill.  -errno: unknown. */
-int mem_available(uint64_t *ret_bytes);
 /*
  * -ENOMEM, also if len is at least MEM_LARGE and more than is available; -EINVAL: len is
  * 0 or too large; or the error of mmap() or madvise().

@@ -11,9 +11,12 @@
 #define MNODE	"odrp_mnode_"
 #define NIC	MNODE "nic_"
 #define SESSION	MNODE "session_"
+#define SPACE	MNODE "space_"
 
-const struct prom_rows metrics_rows = {
-	"sessions", { { "session", "id" }, { "peer", "peer" } },
+const struct prom_rows metrics_rows[] = {
+	{ "sessions", { { "session", "id" }, { "peer", "peer" } } },
+	{ "spaces", { { "space", "name" } } },
+	{ NULL }
 };
 
 const struct prom_metric metrics_table[] = {
@@ -28,6 +31,9 @@ const struct prom_metric metrics_table[] = {
 	{ MNODE "longest_turn_seconds", PROM_GAUGE, "seconds",
 	  "Longest turn of the agent's event loop since it began; meanwhile it heard "
 	  "nobody else.", NULL, "", { { "longest_turn_s" } } },
+	{ MNODE "nic_silent", PROM_GAUGE, "0 or 1",
+	  "1 while the card does not answer the agent's queries.", NULL, "",
+	  { { "nic_silent" } } },
 	{ MNODE "draining", PROM_GAUGE, "0 or 1",
 	  "1 while the agent asks all compute nodes to leave, or ends.",
 	  NULL, "", { { "draining" } } },
@@ -122,7 +128,7 @@ const struct prom_metric metrics_table[] = {
 	  { { "nic.rx_bad_icrc", "bad icrc" },
 	    { "nic.rx_bad_checksum", "bad checksum" },
 	    { "nic.rx_malformed", "malformed" }, { "nic.rx_spoofed", "spoofed" },
-	    { "nic.rx_no_place", "no place" },
+	    { "nic.rx_no_place", "no place" }, { "nic.rx_unproved", "unproved" },
 	    { "nic.rx_no_qp", "no queue pair" },
 	    { "nic.tx_dropped", "not sent" } } },
 	{ NIC "retransmits_total", PROM_COUNTER, "packets",
@@ -187,6 +193,33 @@ const struct prom_metric metrics_table[] = {
 	{ SESSION "chain_requests_total", PROM_COUNTER, "requests",
 	  "Requests that the chains of the session have executed.", "chain",
 	  "sessions", { { "chains" } } },
+
+	{ SPACE "bytes", PROM_GAUGE, "bytes",
+	  "Memory of the space at this memory node.", NULL, "spaces", { { "size" } } },
+	{ SPACE "used_bytes", PROM_GAUGE, "bytes",
+	  "Memory of the chunks that clients have claimed.", NULL, "spaces",
+	  { { "used" } } },
+	{ SPACE "chunks", PROM_GAUGE, "chunks",
+	  "Chunks that clients have claimed.", NULL, "spaces", { { "chunks" } } },
+	{ SPACE "max_chunks", PROM_GAUGE, "chunks",
+	  "Chunks that the space has.", NULL, "spaces", { { "max_chunks" } } },
+	{ SPACE "clients", PROM_GAUGE, "clients",
+	  "Clients that live, at the arbiter of the space.", NULL, "spaces",
+	  { { "clients" } } },
+	{ SPACE "max_clients", PROM_GAUGE, "clients",
+	  "Clients that there may be at a time.", NULL, "spaces", { { "max_clients" } } },
+	{ SPACE "attachments", PROM_GAUGE, "attachments",
+	  "Attachments of clients to this memory node.", NULL, "spaces",
+	  { { "attached" } } },
+	{ SPACE "structures", PROM_GAUGE, "names",
+	  "Names in the directory, at the arbiter of the space.", NULL, "spaces",
+	  { { "structures" } } },
+	{ SPACE "fenced_total", PROM_COUNTER, "clients",
+	  "Clients that were taken for dead since the agent began.", NULL, "spaces",
+	  { { "fenced" } } },
+	{ SPACE "epoch_age_seconds", PROM_GAUGE, "seconds",
+	  "Time since the epoch has advanced, 0 without clients; meanwhile no freed "
+	  "memory is used again.", NULL, "spaces", { { "epoch_age_ms" } }, 1000 },
 	{ NULL }
 };
 
@@ -242,7 +275,7 @@ int metrics_make(struct manager *m, uint64_t wall_ns, char **ret_text,
 	}
 	json_object_object_add(obj, "version", json_object_new_string(VERSION));
 	count_states(obj);
-	prom_write(f, metrics_table, &metrics_rows, obj);
+	prom_write(f, metrics_table, metrics_rows, obj);
 	json_object_put(obj);
 	failed = ferror(f);
 	if (fclose(f) || failed) {

@@ -11,7 +11,7 @@ struct manager;
 
 /* docs/metrics.md lists them. */
 extern const struct prom_metric metrics_table[];
-extern const struct prom_rows metrics_rows;
+extern const struct prom_rows metrics_rows[];
 
 /* wall_ns: time since the agent began.  The caller frees the text.  -ENOMEM. */
 int metrics_make(struct manager *m, uint64_t wall_ns, char **ret_text,

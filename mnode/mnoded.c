@@ -124,7 +124,6 @@ static void parse_args(int argc, char **argv, struct args *args)
 		options[i + 1].key = KEY_SETTING + i;
 		options[i + 1].arg = conf_keys[i].value;
 		options[i + 1].doc = conf_keys[i].doc;
-		options[i + 1].flags = conf_keys[i].doc ? 0 : OPTION_HIDDEN;
 	}
 	argp_parse(&argp, argc, argv, 0, NULL, args);
 }
@@ -318,6 +317,12 @@ static int on_nic(sd_event_source *source, int fd, uint32_t revents, void *arg)
 	return 0;
 }
 
+/* The NIC has answered: on_post() takes the answer. */
+static int on_answer(sd_event_source *source, int fd, uint32_t revents, void *arg)
+{
+	return 0;
+}
+
 static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 {
 	struct daemon *d = arg;
@@ -490,6 +495,8 @@ static int add_sources(struct daemon *d)
 	int r;
 
 	r = sd_event_add_io(e, NULL, d->nic->event_fd, EPOLLIN, on_nic, d);
+	if (r >= 0 && d->nic->node->look_fd >= 0)
+		r = sd_event_add_io(e, NULL, d->nic->node->look_fd, EPOLLIN, on_answer, d);
 	if (r >= 0)
 		r = sd_event_add_time_relative(e, &d->tick, CLOCK_MONOTONIC,
 					       d->tick_usec, 0, on_tick, d);

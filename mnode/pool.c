@@ -90,6 +90,28 @@ int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep)
 	return pool_open(pool);
 }
 
+int pool_share(struct pool *pool)
+{
+	const struct nic_node_ops *ops = pool->nic->node->ops;
+
+	return ops->mr_share ? ops->mr_share(pool->nic, pool->page_key) : 0;
+}
+
+int pool_key(struct pool *pool, uint32_t pdn, uint32_t *ret_key)
+{
+	struct nic *nic = pool->nic;
+	const struct nic_node_ops *ops = nic->node->ops;
+	int r = ops->mr_again ? pool_share(pool) : -EOPNOTSUPP;
+
+	if (!r)
+		r = ops->mr_again(nic, pool->page_key, pdn, ret_key);
+	if (!r)
+		return 0;
+	return nic->ops->mr_reg(nic, pdn, pool->page_mem.va,
+				pool->pages * ODRP_WIRE_PAGE_SIZE, WRC_POOL_IOVA,
+				NIC_LOCAL_WRITE, ret_key);
+}
+
 void pool_fini(struct pool *pool)
 {
 	struct nic *nic = pool->nic;

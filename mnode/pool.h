@@ -50,6 +50,18 @@ int pool_init_kept(struct pool *pool, struct nic *nic, struct keep *keep);
 /* Call when all keys and queues in the pool's protection domain are gone. */
 void pool_fini(struct pool *pool);
 
+/*
+ * Prepares the pages for pool_key(), which takes as long as registering them: before the
+ * agent serves anybody, if compute nodes are to have keys.  May be called again.
+ */
+int pool_share(struct pool *pool);
+/*
+ * Makes a key to all pages for queue pairs of that domain; peers have no rights by it.
+ * The pages are prepared first if they are not.  If the NIC refuses that or the key, the
+ * pages are registered for the domain.
+ */
+int pool_key(struct pool *pool, uint32_t pdn, uint32_t *ret_key);
+
 /* Gives nr pages to the owner and returns their addresses.  -ENOMEM: there are not
  * enough, and none is taken. */
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);

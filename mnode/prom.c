@@ -193,19 +193,30 @@ static void write_row(struct writing *w, const struct prom_rows *rows,
 	write_sources(w, row);
 }
 
+static void write_rows(struct writing *w, const struct prom_rows *rows,
+		       struct json_object *obj)
+{
+	struct json_object *list;
+	size_t i;
+
+	while (rows->list && strcmp(rows->list, w->metric->per))
+		rows++;
+	list = rows->list ? value_find(obj, rows->list) : NULL;
+	for (i = 0; list && i < json_object_array_length(list); i++)
+		write_row(w, rows, json_object_array_get_idx(list, i));
+}
+
 void prom_write(FILE *f, const struct prom_metric *metrics,
 		const struct prom_rows *rows, struct json_object *obj)
 {
 	const struct prom_metric *m;
-	struct json_object *list = value_find(obj, rows->list);
-	size_t i;
 
 	for (m = metrics; m->name; m++) {
 		struct writing w = { .f = f, .metric = m };
 
-		if (!*m->per)
+		if (*m->per)
+			write_rows(&w, rows, obj);
+		else
 			write_sources(&w, obj);
-		for (i = 0; *m->per && list && i < json_object_array_length(list); i++)
-			write_row(&w, rows, json_object_array_get_idx(list, i));
 	}
 }

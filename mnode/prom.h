@@ -63,7 +63,8 @@ struct prom_rows {
 	const char *labels[3][2];
 };
 
-/* metrics: ends with a NULL name.  Errors of writing remain in f: see ferror(). */
+/* metrics: ends with a NULL name; rows: with a NULL list.  Errors of writing remain in f:
+ * see ferror(). */
 void prom_write(FILE *f, const struct prom_metric *metrics,
 		const struct prom_rows *rows, struct json_object *obj);
 

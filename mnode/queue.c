@@ -39,17 +39,18 @@ static int reg(struct queue *q, const struct mem *mem, size_t len,
 				      (uintptr_t)mem->va, access, key);
 }
 
-static int map_key(struct queue *q, size_t len, struct mem *mem, uint32_t *key)
+static int map_arena(struct queue *q, bool huge)
 {
+	size_t len = q->geom.arena_len;
 	int r;
 
-	r = mem_map(len, MEM_POPULATE, mem);
+	r = mem_map(len, MEM_POPULATE | (huge ? MEM_HUGE : 0), &q->arena);
 	if (r)
 		return r;
-	r = reg(q, mem, len, pdn_of(q), q->keys ? NIC_LOCAL_WRITE : NIC_ALL,
-		key);
+	r = reg(q, &q->arena, len, pdn_of(q), q->keys ? NIC_LOCAL_WRITE : NIC_ALL,
+		&q->arena_key);
 	if (r)
-		mem_unmap(mem);
+		mem_unmap(&q->arena);
 	return r;
 }
 
@@ -71,11 +72,11 @@ static int destroy_qp(struct queue *q, uint32_t *qpn)
 	return r;
 }
 
-static int make_memory(struct queue *q)
+static int make_memory(struct queue *q, bool huge)
 {
 	int r;
 
-	r = map_key(q, q->geom.arena_len, &q->arena, &q->arena_key);
+	r = map_arena(q, huge);
 	if (r || !q->keys)
 		return r;
 	r = reg(q, &q->arena, q->geom.arena_len, q->pool->pdn, NIC_ALL,
@@ -354,7 +355,7 @@ int queue_begin(const struct queue_on *on, const struct wrc_prog *prog,
 	r = wrc_geom_init(prog, instances, &q->geom);
 	if (r)
 		goto free_queue;
-	r = make_memory(q);
+	r = make_memory(q, on->huge);
 	if (r)
 		goto free_queue;
 	r = make_cqs(q);
@@ -491,6 +492,13 @@ int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
 	return wrc_held_page(q->prog, &q->geom, q->arena.va, bb, ret_held);
 }
 
+static bool info_is_broken(const struct nic_qp_info *loop,
+			   const struct nic_qp_info *client, uint8_t *ret_syndrome)
+{
+	*ret_syndrome = loop->error ? loop->syndrome : client->syndrome;
+	return loop->error || client->error;
+}
+
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
 {
 	struct nic *nic = nic_of(q);
@@ -499,8 +507,12 @@ bool queue_broken(const struct queue *q, uint8_t *ret_syndrome)
 	if ((!q->bare && nic->ops->qp_query(nic, q->loop_qpn, &loop)) ||
 	    nic->ops->qp_query(nic, q->client_qpn, &client))
 		return true;
-	*ret_syndrome = loop.error ? loop.syndrome : client.syndrome;
-	return loop.error || client.error;
+	return info_is_broken(&loop, &client, ret_syndrome);
+}
+
+static uint32_t good_of(const struct nic_cq_info *info)
+{
+	return (info->written - info->errors) & WRC_WQE_WAIT_MASK;
 }
 
 /* Counts the good entries of a completion queue, modulo 2^24. */
@@ -511,8 +523,31 @@ static int count_good(const struct queue *q, uint32_t cqn, uint32_t *ret_good)
 	int r = nic->node->ops->cq_info(nic, cqn, &info);
 
 	if (!r)
-		*ret_good = (info.written - info.errors) & WRC_WQE_WAIT_MASK;
+		*ret_good = good_of(&info);
 	return r;
+}
+
+static void executed_add(struct queue *q, uint32_t good)
+{
+	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
+	q->counted = good;
+}
+
+void queue_look(const struct queue *q, struct nic_look *ret_look)
+{
+	*ret_look = (struct nic_look){
+		.qpn = { q->bare ? 0 : q->loop_qpn, q->client_qpn },
+		.cqn = q->bare ? 0 : q->client_rcqn,
+	};
+}
+
+bool queue_seen(struct queue *q, const struct nic_seen *seen, uint8_t *ret_syndrome)
+{
+	if (seen->err)
+		return true;
+	if (!q->bare)
+		executed_add(q, good_of(&seen->cq));
+	return info_is_broken(&seen->qp[0], &seen->qp[1], ret_syndrome);
 }
 
 void queue_count(struct queue *q)
@@ -522,8 +557,7 @@ void queue_count(struct queue *q)
 	/* The agent cannot count READs and WRITEs of the compute node. */
 	if (q->bare || count_good(q, q->client_rcqn, &good))
 		return;
-	q->executed += (good - q->counted) & WRC_WQE_WAIT_MASK;
-	q->counted = good;
+	executed_add(q, good);
 }
 
 int queue_mark(struct queue *q)
@@ -555,23 +589,15 @@ int queue_accept_priv(const struct queue *q, uint16_t number, uint16_t depth,
 		      void *priv, size_t len)
 {
 	struct odrp_wire_io_accept *a = priv;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
-	int nr = q->bare ? 0 : wrc_words(q->prog, &q->geom, words);
 
-	if (nr < 0)
-		return nr;
-	if (sizeof(*a) + nr * sizeof(words[0]) > len)
+	if (sizeof(*a) > len)
 		return -ENOSPC;
 	*a = (struct odrp_wire_io_accept){
 		.magic = htobe32(ODRP_WIRE_MAGIC),
 		.version = htobe16(ODRP_WIRE_VERSION),
 		.chain = q->prog->chain,
-		.nr_words = nr,
 		.queue = htobe16(number),
 		.depth = htobe16(depth),
-		.req_len = htobe16(q->geom.req_len),
-		.tail_len = htobe16(q->prog->tail_len),
 	};
-	memcpy(a->words, words, nr * sizeof(words[0]));
-	return sizeof(*a) + nr * sizeof(words[0]);
+	return sizeof(*a);
 }

@@ -7,6 +7,7 @@
 #define MNODE_QUEUE_H
 
 #include <core/prog.h>
+#include "conn-state.h"
 #include "keys.h"
 #include "pool.h"
 
@@ -26,10 +27,10 @@ struct tt {
 
 /**
  * struct queue - an armed chain
+ * @state:	of the connection, set by conn_step(); without meaning where no agent
+ *		serves connections
  * @cm_id:	the connection; 0: it has ended, or does not exist yet
- * @closing:	the queue waits to be stopped
- * @arming:	the verifier has not passed the whole image yet; nothing runs
- * @given_up:	closed while it was arming; nobody waits for it
+ * @arming:	the verifier has not passed the whole image, so the chain has never run
  * @bind, @pages, @step: state of arming; unused afterwards
  * @asked:	the connection request that is accepted when the queue is armed
  * @keys:	translation in the NIC; else NULL
@@ -47,10 +48,9 @@ struct queue {
 	struct pool *pool;
 	const struct wrc_prog *prog;
 	struct wrc_geom geom;
+	enum conn_state state;
 	uint32_t cm_id;
-	bool closing;
 	bool arming;
-	bool given_up;
 	struct wrc_bind bind;
 	__u64 *pages;
 	unsigned int step;
@@ -74,6 +74,7 @@ struct queue_on {
 	const struct ring *ring;
 	const struct tt *tt;
 	const struct keys *keys;	/* NULL: chains translate */
+	bool huge;			/* arenas on huge pages if there are any */
 };
 
 /* Makes a program without instructions, for a queue that needs no chain. */
@@ -114,6 +115,10 @@ int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
 	       struct wrc_held *ret_held);
 /* True if a queue pair is in error: the chain does not run any more. */
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome);
+/* What to ask the NIC about the queue, and its answer: counts requests.  True: as
+ * queue_broken(). */
+void queue_look(const struct queue *q, struct nic_look *ret_look);
+bool queue_seen(struct queue *q, const struct nic_seen *seen, uint8_t *ret_syndrome);
 /* Extends the NIC's 24-bit count; call it before that count wraps. */
 void queue_count(struct queue *q);
 

@@ -13,6 +13,8 @@
 #define BACKLOG		1024
 /* connections that are accepted per turn of the loop */
 #define ACCEPT_STEP	64
+/* how long no connection is accepted when the process can have no more descriptors */
+#define PAUSE_USEC	1000000ull
 
 enum client_state {
 	CLIENT_ASKS,		/* the request is not complete yet */
@@ -25,6 +27,7 @@ enum client_state {
  * @peer:	IPv4 address or user ID
  * @end_usec:	when the time for the present state ends
  * @in, @got:	received bytes that have not been answered
+ * @more:	there may be another request among them
  * @out, @sent:	the answer, and how much of it has been sent
  */
 struct client {
@@ -37,12 +40,14 @@ struct client {
 	uint64_t end_usec;
 	struct text *out;
 	size_t sent, got;
+	bool more;
 	char in[];
 };
 
 /**
  * struct serve - the server
  * @clients:	newest first
+ * @pause_usec:	when to accept connections again; 0: they are accepted
  */
 struct serve {
 	sd_event *event;
@@ -52,6 +57,7 @@ struct serve {
 	sd_event_source *listening, *timer;
 	struct client *clients;
 	unsigned int nr_clients;
+	uint64_t pause_usec;
 };
 
 /* ---- answers ------------------------------------------------------------------------ */
@@ -114,8 +120,8 @@ static int client_enter(struct client *c, enum client_state state)
 	c->state = state;
 	c->end_usec = loop_usec(c->serve) + (state == CLIENT_HEARS ? rules->answer_usec :
 								     rules->ask_usec);
-	return sd_event_source_set_io_events(c->source, state == CLIENT_HEARS ? EPOLLOUT :
-									       EPOLLIN);
+	return sd_event_source_set_io_events(c->source, state == CLIENT_HEARS || c->more ?
+							EPOLLOUT : EPOLLIN);
 }
 
 static ssize_t client_receive(struct client *c, void *bytes, size_t max)
@@ -171,33 +177,31 @@ static int client_answer(struct client *c)
 	return 1;
 }
 
-/* Answers the received requests one after the other; further requests wait in the socket. */
+/* Answers one request, so that the event loop comes to others; if there are more, it comes
+ * back when the socket can take another answer. */
 static int client_talk(struct client *c)
 {
-	int r = 1;
+	int r;
 
-	while (r > 0) {
-		if (c->state == CLIENT_ASKS) {
-			r = client_answer(c);
-			if (r > 0)
-				c->state = CLIENT_HEARS;
-			else if (!r)
-				return sd_event_source_set_io_events(c->source, EPOLLIN);
-			continue;
-		}
-		r = client_send(c);
-		if (!r)
-			return client_enter(c, CLIENT_HEARS);
+	if (c->state == CLIENT_ASKS) {
+		r = client_answer(c);
 		if (r < 0)
-			break;
-		if (c->serve->rules.once) {
-			shutdown(c->fd, SHUT_WR);
-			return client_enter(c, CLIENT_LEAVES);
-		}
-		r = client_enter(c, CLIENT_ASKS);
-		r = r < 0 ? r : 1;
+			return r;
+		if (!r)
+			return sd_event_source_set_io_events(c->source, EPOLLIN);
+		c->state = CLIENT_HEARS;
 	}
-	return r;
+	r = client_send(c);
+	if (r < 0)
+		return r;
+	if (!r)
+		return client_enter(c, CLIENT_HEARS);
+	if (c->serve->rules.once) {
+		shutdown(c->fd, SHUT_WR);
+		return client_enter(c, CLIENT_LEAVES);
+	}
+	c->more = c->got;
+	return client_enter(c, CLIENT_ASKS);
 }
 
 static int client_work(struct client *c)
@@ -208,19 +212,33 @@ static int client_work(struct client *c)
 		return client_drain(c);
 	if (c->state == CLIENT_HEARS)
 		return client_talk(c);
-	n = client_receive(c, c->in + c->got, c->serve->rules.max_question - c->got);
-	if (n <= 0)
-		return n;
-	c->got += n;
+	if (!c->more) {
+		n = client_receive(c, c->in + c->got,
+				   c->serve->rules.max_question - c->got);
+		if (n <= 0)
+			return n;
+		c->got += n;
+	}
+	c->more = false;
 	return client_talk(c);
 }
 
 /* ---- time --------------------------------------------------------------------------- */
 
+/* Accepts connections again if it is time.  Returns when it will be. */
+static uint64_t pause_end(struct serve *serve, uint64_t now)
+{
+	if (serve->pause_usec && serve->pause_usec <= now) {
+		serve->pause_usec = 0;
+		sd_event_source_set_enabled(serve->listening, SD_EVENT_ON);
+	}
+	return serve->pause_usec ? serve->pause_usec : NEVER;
+}
+
 /* Disconnects clients whose time is over, and sets the timer for the next one. */
 static void clients_expire(struct serve *serve)
 {
-	uint64_t now = loop_usec(serve), next = NEVER;
+	uint64_t now = loop_usec(serve), next = pause_end(serve, now);
 	struct client *c = serve->clients, *then;
 
 	for (; c; c = then) {
@@ -269,13 +287,22 @@ static uint32_t fd_peer(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) ? 0 : cred.uid;
 }
 
-/* Disconnects the oldest connection that is not taking an answer. */
+/* Has the client had as much time for its answer as there is for a request? */
+static bool client_is_slow(const struct client *c)
+{
+	const struct serve_rules *rules = &c->serve->rules;
+
+	return loop_usec(c->serve) + rules->answer_usec >= c->end_usec + rules->ask_usec;
+}
+
+/* Disconnects the oldest connection that is not taking an answer, or has not taken it in
+ * time: clients that never take theirs cannot have all places. */
 static void clients_make_room(struct serve *serve)
 {
 	struct client *c, *oldest = NULL;
 
 	for (c = serve->clients; c; c = c->next)
-		if (c->state != CLIENT_HEARS)
+		if (c->state != CLIENT_HEARS || client_is_slow(c))
 			oldest = c;
 	if (oldest)
 		client_free(oldest);
@@ -330,10 +357,18 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *a
 
 	for (i = 0; i < ACCEPT_STEP; i++) {
 		conn = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (conn >= 0)
+		if (conn >= 0) {
 			client_new(serve, conn);
-		else if (errno != ECONNABORTED)
-			break;
+			continue;
+		}
+		if (errno == ECONNABORTED)
+			continue;
+		/* The connection stays, and would wake the event loop again at once. */
+		if (errno != EAGAIN && errno != EINTR) {
+			serve->pause_usec = loop_usec(serve) + PAUSE_USEC;
+			sd_event_source_set_enabled(source, SD_EVENT_OFF);
+		}
+		break;
 	}
 	clients_expire(serve);
 	return 0;

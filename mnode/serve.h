@@ -5,7 +5,7 @@
  * bounded buffer and a bounded time for its request and for taking the answer.  No client
  * waits for a place.  If its peer has too many connections, a new connection is closed.
  * If all places are taken, it replaces the oldest connection that is not taking an
- * answer, or is closed if there is none.
+ * answer, or takes it for longer than a request may take, or is closed if there is none.
  */
 #ifndef MNODE_SERVE_H
 #define MNODE_SERVE_H

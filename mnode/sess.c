@@ -54,6 +54,11 @@ int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 			 sizeof(struct odrp_wire_signed_grant));
 }
 
+static uint32_t beat_len(const struct sess *s)
+{
+	return odrp_wire_beat_len(s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0);
+}
+
 static int make_admin(struct sess *s)
 {
 	struct nic *nic = s->pool->nic;
@@ -67,7 +72,7 @@ static int make_admin(struct sess *s)
 		goto free_pd;
 	s->beat = s->beat_mem.va;
 	r = nic->ops->mr_reg(nic, s->admin_pdn, s->beat_mem.va,
-			     sizeof(*s->beat), (uintptr_t)s->beat_mem.va,
+			     beat_len(s), SESS_BEAT_IOVA,
 			     NIC_LOCAL_WRITE | NIC_REMOTE_WRITE, &s->beat_key);
 	if (r)
 		goto unmap;
@@ -141,6 +146,19 @@ static int make_ring(struct sess *s)
 			 s->lease.cap + s->lease.slack + s->claim);
 }
 
+uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, bool keyed)
+{
+	/* the table, and a ring with room for all pages twice */
+	uint64_t bytes = nr_slots * sizeof(__be64) + 2 * pool->pages * sizeof(__be64);
+	uint64_t keys = (nr_slots + WRC_KEY_SLOTS - 1) / WRC_KEY_SLOTS;
+
+	if (!keyed)
+		return bytes;
+	/* the key map, the numbers of keys twice, and the NIC's entries, of 16 bytes */
+	return bytes + nr_slots * sizeof(struct wrc_keymap) +
+	       keys * (2 * sizeof(__be32) + WRC_KEY_ENTRIES * 16);
+}
+
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess)
 {
@@ -153,12 +171,14 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	s->wire_id = attr->wire_id;
 	s->owner = attr->owner;
 	s->claim = attr->claim;
+	s->metadata = sess_metadata(pool, hello->nr_slots, attr->keyed);
 	s->lease = attr->lease;
 	s->pool = pool;
 	s->nr_queues = hello->queue;
 	s->depth = hello->depth;
 	s->instances = hello_instances(hello->depth);
 	s->tt.nr_slots = hello->nr_slots;
+	s->long_beats = hello->features & ODRP_WIRE_F_LONG_BEAT;
 	r = make_lists(s);
 	if (r)
 		goto free_sess;
@@ -180,7 +200,6 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = begin_keys(s, attr);
 	if (r)
 		goto free_admin;
-	s->state = SESS_OPENING;
 	*ret_sess = s;
 	return 0;
 
@@ -229,7 +248,7 @@ static struct hello hello_of_record(const volatile struct keep_record *rec)
 {
 	return (struct hello){
 		.role = ODRP_WIRE_ADMIN, .queue = rec->nr_queues, .depth = rec->depth,
-		.nr_slots = rec->nr_slots,
+		.nr_slots = rec->nr_slots, .features = rec->features,
 	};
 }
 
@@ -260,11 +279,12 @@ int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 	s->instances = rec->instances;
 	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
 	s->peer_ip = rec->peer_ip;
+	s->asked_dead_ms = rec->dead_ms;
 	s->lent = count_mapped(s);
 	lease_adopt(&s->lease, s->lent);
-	s->shown = s->had_queue = true;
-	s->restoring = true;
-	s->state = SESS_LIVE;
+	s->had_queue = true;
+	sess_setup(s, SETUP_EV_SEEN);
+	sess_event(s, SESS_EV_ADOPTED);
 	*ret_sess = s;
 	return 0;
 }
@@ -322,7 +342,7 @@ int sess_restore(struct sess *s)
 			return r;
 		ctlq_fini(&s->refill);
 	}
-	s->restoring = false;
+	sess_event(s, SESS_EV_RESTORED);
 	return 0;
 }
 
@@ -333,7 +353,9 @@ void sess_keep(const struct sess *s)
 		.cap = s->lease.cap, .slack = s->lease.slack,
 		.granted = s->lease.granted, .ceiling = s->lease.ceiling,
 		.claim = s->claim, .peer_ip = s->peer_ip,
-		.features = keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0,
+		.features = (keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
+			    (s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0),
+		.dead_ms = s->asked_dead_ms,
 		.nr_queues = s->nr_queues, .depth = s->depth,
 		.instances = s->instances,
 	};
@@ -344,11 +366,12 @@ void sess_keep(const struct sess *s)
 	keep_put(s->pool->keep, s->owner, &rec);
 }
 
-void sess_keep_lease(const struct sess *s)
+void sess_keep_changes(const struct sess *s)
 {
-	if (s->pool->keep)
-		keep_lease(s->pool->keep, s->owner, s->lease.granted,
-			   s->lease.ceiling);
+	if (!s->pool->keep)
+		return;
+	keep_lease(s->pool->keep, s->owner, s->lease.granted, s->lease.ceiling);
+	keep_dead_ms(s->pool->keep, s->owner, s->asked_dead_ms);
 }
 
 void asked_drop(struct asked **asked)
@@ -405,7 +428,22 @@ void sess_free(struct sess *s)
 		;
 }
 
-void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
+uint32_t sess_dead_ms(const struct sess *s, const struct conf *conf)
+{
+	uint32_t ms = s->asked_dead_ms;
+
+	if (ms > conf->dead_ms_max)
+		ms = conf->dead_ms_max;
+	return ms > conf->dead_ms ? ms : conf->dead_ms;
+}
+
+/* Settings that allow less than dead-ms allow dead-ms. */
+static uint32_t dead_ms_max(const struct conf *conf)
+{
+	return conf->dead_ms_max > conf->dead_ms ? conf->dead_ms_max : conf->dead_ms;
+}
+
+void sess_accept_priv(const struct sess *s, const struct conf *conf,
 		      struct odrp_wire_admin_accept *ret_accept)
 {
 	*ret_accept = (struct odrp_wire_admin_accept){
@@ -416,14 +454,16 @@ void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
 		.session = htobe64(s->wire_id),
 		.token = s->handle ? 0 : htobe64(s->token),
 		.nr_slots = htobe64(s->tt.nr_slots),
-		.beat_raddr = htobe64((uintptr_t)s->beat),
+		.beat_raddr = htobe64(SESS_BEAT_IOVA),
 		.beat_rkey = htobe32(s->beat_key),
-		.beat_ms = htobe32(beat_ms),
-		.dead_ms = htobe32(dead_ms),
+		.beat_ms = htobe32(conf->beat_ms),
+		.dead_ms = htobe32(sess_dead_ms(s, conf)),
+		.dead_ms_max = htobe32(s->long_beats ? dead_ms_max(conf) : 0),
 		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
 		.features = htobe32((keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
-				    (s->signs ? ODRP_WIRE_F_SIGNED : 0)),
+				    (s->signs ? ODRP_WIRE_F_SIGNED : 0) |
+				    (s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0)),
 		.keys_rkey = htobe32(s->keys.published_key),
 	};
 }
@@ -476,6 +516,7 @@ void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id)
 	s->ctl = *ctl;
 	s->cm_id = cm_id;
 	s->silent_ms = 0;
+	sess_event(s, SESS_EV_RESUMED);
 }
 
 unsigned int sess_unstopped(const struct sess *s)
@@ -484,7 +525,7 @@ unsigned int sess_unstopped(const struct sess *s)
 	struct queue *q;
 
 	sess_for_each_queue(s, n, c, q)
-		nr += !q->cm_id && (!q->arming || q->given_up);
+		nr += conn_is_unstopped(q->state);
 	return nr;
 }
 
@@ -498,7 +539,8 @@ bool sess_stands(const struct sess *s)
 	return true;
 }
 
-/* The compute node may write meanwhile: check and use the same copy. */
+/* The compute node may write meanwhile: check and use the same copy.  It cannot write
+ * behind the length of its heartbeat, where all is 0. */
 static void copy_beat(const struct sess *s, struct odrp_wire_beat *ret_beat)
 {
 	const volatile uint64_t *from = (const volatile uint64_t *)s->beat;
@@ -520,7 +562,7 @@ static int check_beat(const struct sess *s, const struct odrp_wire_beat *beat)
 		return nr == s->last_beat ? -EALREADY : 0;
 	if (!s->has_key || nr <= s->last_beat)
 		return -EALREADY;
-	return auth_check_beat(&s->key, s->handle, beat);
+	return auth_check_beat(&s->key, s->handle, beat, beat_len(s));
 }
 
 bool sess_look(struct sess *s, uint32_t elapsed_ms)
@@ -541,6 +583,7 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	s->silent_ms = 0;
 	s->wrong_macs = 0;
 	s->beats++;
+	s->asked_dead_ms = be32toh(beat.dead_ms);
 	lease_beat(&s->lease, be64toh(beat.used), be64toh(beat.want),
 		   be64toh(beat.lease_held), beat.ctl_rkey != 0);
 	return true;
@@ -582,18 +625,15 @@ int sess_grant(struct sess *s)
 
 int sess_poll_ctl(struct sess *s)
 {
-	struct nic_qp_info info;
-	int r;
+	int r = ctlq_poll(&s->ctl);
 
-	r = ctlq_poll(&s->ctl);
 	if (r == -EAGAIN)
 		return 0;
 	if (r)
 		return r;
 	if (s->lease.writing)
 		lease_granted(&s->lease);
-	r = s->ctl.nic->ops->qp_query(s->ctl.nic, s->ctl.qpn, &info);
-	return !r && info.error ? -EIO : r;
+	return 0;
 }
 
 uint64_t sess_executed(const struct sess *s, unsigned int chain)

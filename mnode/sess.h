@@ -2,15 +2,10 @@
 /*
  * A session of a compute node: its translation table, chains, heartbeat and lease.
  *
- *	OPENING: from the admin hello on.  The keys of the session are made in pieces,
- *	       and its connection request waits for them.
- *	LIVE:  from the accept on.  The session is attached as long as its admin
- *	       connection lasts.  A detached session has its chains stopped, some at
- *	       a time, and may be resumed until it has been silent for too long.
- *	DYING: the session has left, or is dead or evicted.  Its chains are stopped;
- *	       when all stand still, lend.c takes its pages back and the session is
- *	       freed.  If the NIC does not stop a chain, the session keeps all that
- *	       it has: see sess_unstopped().
+ * sess-state.h has its states.  A detached session may be resumed until it has been silent
+ * for too long.  When all chains of an ended session stand still, lend.c takes its pages
+ * back, and the session is freed.  If the NIC does not stop a chain, the session keeps all
+ * that it has: see sess_unstopped().
  */
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
@@ -20,24 +15,16 @@
 #include "keys.h"
 #include "lease.h"
 #include "queue.h"
+#include "sess-state.h"
 #include "shares.h"
 #include "who.h"
 
 #define SESS_TAKE_BATCH	512	/* pages that are taken out of a ring at a time */
 
-enum sess_state {
-	SESS_LIVE,
-	SESS_DYING,
-	SESS_OPENING,
-};
-
-/* Putting ring and pages of a detached session in order; lend_settle() takes these steps. */
-enum sess_settle {
-	SETTLE_NOT,		/* nothing is to be done, or all is done */
-	SETTLE_DUE,		/* begins when all chains of the session stand still */
-	SETTLE_RING,		/* the ring is sorted; nothing else may use it */
-	SETTLE_PAGES,		/* pages are added or taken back, until the goal is met */
-};
+/* What is logged once for a session: bits of @logged. */
+#define SESS_LOG_FORGED		(1u << 0)	/* a forged heartbeat */
+#define SESS_LOG_OVERDRAWN	(1u << 1)	/* more pages in use than granted */
+#define SESS_LOG_UNSTOPPED	(1u << 2)	/* a queue that does not stop */
 
 /**
  * struct asked - a checked connection request
@@ -62,20 +49,24 @@ struct hand {
 	size_t waiting;
 };
 
+/* Where compute nodes see their heartbeat: they need not know where it is in memory. */
+#define SESS_BEAT_IOVA	0
+
 /**
  * struct sess - a session
+ * @state, @setup, @damage: see sess-state.h; sess_event() and its like change them
+ * @logged:	what has been logged already: SESS_LOG_*
  * @id:		number of the session in logs and commands
  * @wire_id:	number of the session on the wire: @id and the generation of the kept
  *		files
  * @owner:	marks the session's pages in the pool; not 0
+ * @metadata:	bytes outside the pool, by sess_metadata()
  * @ring:	the free ring
  * @lent:	pages that belong to the session, wherever they are
  * @armed:	pages of @lent that page registers of stores hold
  * @astray:	upper bound of pages that were held by chains whose position is unknown
  * @taken, @nr_taken: ring positions, from @taken on, that the agent has moved the head
  *		over and has not emptied yet
- * @disorder:	a store has met an empty ring position
- * @settle:	progress of putting a detached session in order, before it is resumed
  * @owing_ms:	how long the session has owed pages, or the agent has waited for pages
  *		that it is taking
  * @name:	the identity that owns the session; "": whoever has the token
@@ -91,42 +82,40 @@ struct hand {
  *		translation table and the published keys
  * @tt_rkey:	key of the translation table for those READs
  * @keys:	translation in the NIC; all 0 if chains translate
- * @doomed:	a page has a translation that the table does not have: the session must be
- *		evicted, and keeps the page until then
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the compute node WRITEs its heartbeat
  * @said:	the last heartbeat that was accepted
  * @last_beat, @silent_ms: number of that heartbeat; milliseconds since then
+ * @long_beats:	heartbeats have all fields (ODRP_WIRE_F_LONG_BEAT)
+ * @asked_dead_ms: how long the session is to be kept when it is silent, as its last
+ *		accepted heartbeat asks; 0: it asks for nothing
  * @signs:	heartbeats and grants have a MAC (ODRP_WIRE_F_SIGNED)
  * @has_key, @key: key of these MACs, while the session is connected
  * @wrong_macs:	wrong MACs that were seen since the last accepted heartbeat
- * @forged_said: a forged heartbeat has been logged
  * @epoch:	number of the last grant
  * @drain:	the compute node is to be asked to leave
  * @drain_sent:	the compute node has been asked to leave
  * @queues:	[number][chain]; NULL: not connected
- * @nr_closing:	queues that are to be stopped
- * @unstopped_said: a queue that does not stop has been logged
- * @shown:	the compute node has sent a heartbeat or the token, so it has got the
- *		accept
- * @ready:	lease, pages, key map and tables are complete: queues may be connected
- * @blocked:	not @ready, because other sessions have to give or take pages first
- * @waiting:	attached: the request for the first I/O connection, until @ready;
- *		detached: the request to resume the session, until it is in order
- * @restoring:	adopted from another agent, and not ready to be resumed yet
+ * @nr_closing:	queues that wait for their turn to be stopped
+ * @waiting:	attached: the request for the first I/O connection, until the setup is
+ *		READY; detached: the request to resume the session, until it is in order
  * @refilled:	slots whose translation the NIC has again, of a restored session
  * @refill:	queue pair that restores the translations; its nic is NULL when it is not
  *		needed
  * @keys_failed: -errno: the NIC could not make the keys
  * @else_chains: chains translate if the keys cannot be made
  * @next_old:	links sessions of which only memory is left
+ * @ended:	number of the fence that the session's pages need; see lend_gone()
  * @had_queue:	a queue was connected once, so the session may have stored pages
- * @scan:	DYING: pages of the pool that have been searched
+ * @scan:	ENDING: pages of the pool that have been searched
  * @executed:	requests by chain, of queues that have been freed
  */
 struct sess {
 	uint64_t id, wire_id, token;
 	enum sess_state state;
+	enum sess_setup setup;
+	enum sess_damage damage;
+	unsigned int logged;
 	char name[ODRP_AUTH_NAME];
 	struct share *share;
 	uint64_t handle;
@@ -134,7 +123,7 @@ struct sess {
 	__be32 peer_ip;
 	uint32_t cm_id;
 	uint16_t nr_queues, depth, instances;
-	uint64_t claim;
+	uint64_t claim, metadata;
 	struct pool *pool;
 	uint16_t owner;
 	struct ring ring;
@@ -142,13 +131,10 @@ struct sess {
 	struct hand hand;
 	uint64_t taken;
 	unsigned int nr_taken;
-	bool disorder;
-	enum sess_settle settle;
 	uint32_t owing_ms;
 	struct tt tt;
 	uint32_t admin_pdn, tt_rkey;
 	struct keys keys;
-	bool doomed;
 	struct ctlq ctl;
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
@@ -156,23 +142,23 @@ struct sess {
 	struct odrp_wire_beat said;
 	uint64_t last_beat;
 	uint32_t silent_ms;
-	bool signs, has_key, forged_said;
+	bool long_beats;
+	uint32_t asked_dead_ms;
+	bool signs, has_key;
 	struct auth_key key;
 	unsigned int wrong_macs;
 	uint64_t beats, grants, epoch;
 	bool drain, drain_sent;
-	bool overdrawn_said, unstopped_said;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
 	unsigned int nr_closing;
-	bool shown, ready, blocked;
-	bool restoring;
 	uint64_t refilled;
 	struct ctlq refill;
 	struct asked *waiting;
 	int keys_failed;
 	bool else_chains;
 	struct sess *next_old;
+	uint64_t ended;
 	bool had_queue;
 	uint64_t scan;
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
@@ -193,6 +179,9 @@ struct sess_attr {
 	bool keyed, else_chains;
 };
 
+/* Bytes that a session takes outside the pool, as far as they grow with its slots and with
+ * the pool: table, ring, keys. */
+uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, bool keyed);
 /* Makes a session in state OPENING.  hello: checked, of role admin. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
@@ -206,10 +195,11 @@ int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 /* Makes a piece of an adopted session's keys and translations.  -EAGAIN: there is more;
  * else -errno: the NIC cannot make them, and the session cannot go on. */
 int sess_restore(struct sess *s);
-/* Write the session, or its lease alone, into the files for the next agent.  Call
- * sess_keep() before the session stores anything. */
+/* Write the session, or what changes of it (its lease, and what its heartbeat asks for),
+ * into the files for the next agent.  Call sess_keep() before the session stores
+ * anything. */
 void sess_keep(const struct sess *s);
-void sess_keep_lease(const struct sess *s);
+void sess_keep_changes(const struct sess *s);
 /* Makes a piece of the keys that the accept needs.  -EAGAIN: there is more. */
 int sess_make(struct sess *s);
 /* Makes a piece of the key map that the first I/O connection needs.  -EAGAIN: there is more. */
@@ -225,7 +215,10 @@ bool sess_free_some(struct sess *s);
 /* Frees the whole session at once, when the agent ends or cannot start. */
 void sess_free(struct sess *s);
 
-void sess_accept_priv(const struct sess *s, uint32_t beat_ms, uint32_t dead_ms,
+/* How long the session is kept when it is silent: what its heartbeat asks for, within the
+ * limits of the settings. */
+uint32_t sess_dead_ms(const struct sess *s, const struct conf *conf);
+void sess_accept_priv(const struct sess *s, const struct conf *conf,
 		      struct odrp_wire_admin_accept *ret_accept);
 /* Compares in constant time. */
 bool sess_token_ok(const struct sess *s, uint64_t token);
@@ -247,12 +240,28 @@ bool sess_stands(const struct sess *s);
 bool sess_said_bye(struct sess *s);
 /* Writes the lease's target to the compute node. */
 int sess_grant(struct sess *s);
-/* Polls the admin queue pair.  -EIO: it is broken. */
+/* Takes completions of the admin queue pair.  -EIO: it is broken. */
 int sess_poll_ctl(struct sess *s);
+
+/* Change a state by its table, and return the action that the caller has to do. */
+static inline enum sess_action sess_event(struct sess *s, enum sess_event event)
+{
+	return sess_step(&s->state, event, s->id);
+}
+
+static inline enum setup_action sess_setup(struct sess *s, enum setup_event event)
+{
+	return setup_step(&s->setup, event, s->id);
+}
+
+static inline bool sess_is_live(const struct sess *s)
+{
+	return sess_state_is_live(s->state);
+}
 
 static inline bool sess_attached(const struct sess *s)
 {
-	return s->cm_id;
+	return s->state == SESS_OPENING || s->state == SESS_ATTACHED;
 }
 
 /*

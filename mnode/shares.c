@@ -104,6 +104,27 @@ void shares_fini(struct shares *shares)
 	}
 }
 
+/* A spent allowance is remembered until it would be full again. */
+static bool share_is_over(const struct share *share,
+			  bool (*needed)(void *arg, const struct share *share), void *arg)
+{
+	return !share->named && share->requests >= most_requests(share) &&
+	       !needed(arg, share);
+}
+
+void shares_tidy(struct shares *shares, const char *name,
+		 bool (*needed)(void *arg, const struct share *share), void *arg)
+{
+	struct share **at = &shares->list, *share;
+
+	while ((share = *at) && strcmp(share->limits.name, name))
+		at = &share->next;
+	if (!share || !share_is_over(share, needed, arg))
+		return;
+	*at = share->next;
+	share_free(shares, share);
+}
+
 void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 		 bool (*needed)(void *arg, const struct share *share), void *arg)
 {
@@ -115,8 +136,7 @@ void shares_tick(struct shares *shares, uint32_t elapsed_ms,
 		share->requests += (uint64_t)share->limits.max_requests * elapsed_ms;
 		if (share->requests > most)
 			share->requests = most;
-		/* A spent allowance is remembered until it would be full again. */
-		if (share->named || share->requests < most || needed(arg, share)) {
+		if (!share_is_over(share, needed, arg)) {
 			at = &share->next;
 			continue;
 		}

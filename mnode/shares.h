@@ -10,6 +10,9 @@
 #include "conf.h"
 #include "lease.h"
 
+/* What is logged once for a share, until its limits are set anew: bits of @logged. */
+#define SHARE_LOG_RATE		(1u << 0)	/* the NIC does not limit the bandwidth */
+
 /**
  * struct share - limits of one identity
  * @limits:	of its section, or those for identities without a section
@@ -17,7 +20,7 @@
  * @lease:	limits of its leases
  * @requests:	connection requests that may come at once, in units of 1 / SHARE_REQUEST
  * @rate:	the NIC's object that limits bandwidth; 0: none
- * @rate_said:	it has been logged that the NIC does not limit the bandwidth
+ * @logged:	what has been logged already: SHARE_LOG_*
  * @refused:	requests that were refused because a limit was reached
  */
 struct share {
@@ -27,7 +30,7 @@ struct share {
 	struct lease_share lease;
 	uint64_t requests;
 	uint32_t rate;
-	bool rate_said;
+	unsigned int logged;
 	uint64_t refused;
 };
 
@@ -51,6 +54,9 @@ int shares_get(struct shares *shares, const char *name, struct share **ret_share
 /* Refills allowances of requests.  Frees shares that have no section, a full allowance
  * and no use according to needed(). */
 void shares_tick(struct shares *shares, uint32_t elapsed_ms,
+		 bool (*needed)(void *arg, const struct share *share), void *arg);
+/* Frees the share of that name if it has no section, a full allowance and no use. */
+void shares_tidy(struct shares *shares, const char *name,
 		 bool (*needed)(void *arg, const struct share *share), void *arg);
 /* Makes the NIC limit the share's bandwidth.  -EOPNOTSUPP: this NIC cannot; or the NIC's
  * error. */

@@ -11,6 +11,11 @@
 #include "log.h"
 #include "spaces.h"
 
+/* Chunk words that are counted in each epoch. */
+#define TALLY_STEP	1024
+/* Pages of a deleted space that go back to the pool at a time. */
+#define PAGES_PIECE	65536
+
 /* ---- making spaces --------------------------------------------------------------- */
 
 /* Plans the superblock of a space on one node, or of this node's part of a set. */
@@ -152,13 +157,48 @@ free_space:
 	return r;
 }
 
-static void space_free(struct spaces *sp, struct space *space)
+/* Gives back a piece of a space that was deleted.  True: the space is freed. */
+static bool space_end(struct spaces *sp, struct space *space)
 {
-	space_set_fini(&space->set);
-	far_host_remove(&sp->host, &space->host);
-	pool_give_run(sp->pool, space->page, space->nr_pages);
-	sp->nr_pages -= space->nr_pages;
+	uint64_t nr = space->nr_pages < PAGES_PIECE ? space->nr_pages : PAGES_PIECE;
+
+	if (!space->removed)
+		space->removed = !far_host_remove(&sp->host, &space->host);
+	if (!space->removed)
+		return false;
+	space->nr_pages -= nr;
+	sp->nr_pages -= nr;
+	pool_give_run(sp->pool, space->page + space->nr_pages, nr);
+	if (space->nr_pages)
+		return false;
 	free(space);
+	return true;
+}
+
+/* Does a piece of the work of spaces that were deleted. */
+static void spaces_end(struct spaces *sp)
+{
+	struct space *next = sp->ending ? sp->ending->next : NULL;
+
+	if (sp->ending && space_end(sp, sp->ending))
+		sp->ending = next;
+}
+
+/* Takes a space from the list.  No client finds it from now on, whatever else is ending:
+ * the host takes it from its list, too, and ends its attachments. */
+static void space_leave(struct spaces *sp, struct space *space)
+{
+	struct space **at = &sp->list;
+
+	while (*at != space)
+		at = &(*at)->next;
+	*at = space->next;
+	space_set_fini(&space->set);
+	space->removed = !far_host_remove(&sp->host, &space->host);
+	for (at = &sp->ending; *at; at = &(*at)->next)
+		;
+	*at = space;
+	space->next = NULL;
 }
 
 /* A client deletes the space. */
@@ -194,6 +234,19 @@ static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t 
 	return ODRP_FAR_OK;
 }
 
+static void hello_refused(void *arg, const struct nic_event *event,
+			  const struct far_host_asker *asker, const char *why)
+{
+	const struct spaces *sp = arg;
+	const struct pass *pass = who_pass(sp->who, asker->pass);
+	const struct audit_peer peer = {
+		.name = pass ? pass->name : NULL, .proved = pass,
+		.ip = event->peer_ip,
+	};
+
+	audit_refused(sp->audit, &peer, why);
+}
+
 int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 		char why[CONF_WHY_MAX])
 {
@@ -216,6 +269,7 @@ int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 	}
 	sp->host.delete = delete_asked;
 	sp->host.join = join_asked;
+	sp->host.refused = hello_refused;
 	sp->host.arg = sp;
 	sp->open = true;
 	return 0;
@@ -244,11 +298,14 @@ int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 
 void spaces_unmake(struct spaces *sp)
 {
-	struct space *space;
-
-	while ((space = sp->list)) {
-		sp->list = space->next;
-		space_free(sp, space);
+	while (sp->list)
+		space_leave(sp, sp->list);
+	while (sp->ending) {
+		far_host_poll(&sp->host);
+		/* Nobody gets these pages while this agent runs, so no fence is awaited. */
+		sp->ending->removed = !far_host_remove(&sp->host, &sp->ending->host) ||
+				      !far_host_leaving(&sp->host, &sp->ending->host);
+		spaces_end(sp);
 	}
 }
 
@@ -382,19 +439,21 @@ static bool hello_is_arbiters(const struct spaces *sp,
 	       !strcmp(name, key);
 }
 
-/* Does the request add a connection?  A queue that replaces an older one does not. */
-static bool hello_connects(const struct spaces *sp, const struct odrp_far_hello *hello)
+/* What the request adds: an attachment, a queue, or nothing, as a queue that replaces an
+ * older one does. */
+static enum spaces_adds hello_adds(const struct spaces *sp,
+				   const struct odrp_far_hello *hello)
 {
 	const struct far_host_attach *attach;
 	const struct far_host_link *link;
 
 	if (hello->role != ODRP_FAR_QUEUE)
-		return hello->role == ODRP_FAR_ATTACH;
+		return hello->role == ODRP_FAR_ATTACH ? SPACES_ATTACH : SPACES_NOTHING;
 	attach = far_host_find(&sp->host, be64_to_cpu(hello->attach));
 	link = attach ? attach->queues : NULL;
 	while (link && link->number != be32_to_cpu(hello->number))
 		link = link->next;
-	return !link;
+	return link ? SPACES_NOTHING : SPACES_QUEUE;
 }
 
 /* enum odrp_far_status.  Orders of a set's arbiter count for no share. */
@@ -403,7 +462,7 @@ static unsigned int name_within_share(const struct spaces *sp,
 {
 	if (!sp->share || hello_is_arbiters(sp, hello, name))
 		return ODRP_FAR_OK;
-	return sp->share(sp->share_arg, name, true, hello_connects(sp, hello));
+	return sp->share(sp->share_arg, name, true, hello_adds(sp, hello));
 }
 
 /* The same for a peer that has proved nothing: its address counts.  Orders count for no
@@ -416,7 +475,7 @@ static unsigned int address_within_share(const struct spaces *sp,
 	if (!sp->share || hello->role == ODRP_FAR_JOIN || hello->role == ODRP_FAR_CUT)
 		return ODRP_FAR_OK;
 	inet_ntop(AF_INET, &ip, name, sizeof(name));
-	return sp->share(sp->share_arg, name, false, hello_connects(sp, hello));
+	return sp->share(sp->share_arg, name, false, hello_adds(sp, hello));
 }
 
 static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
@@ -434,6 +493,7 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 		return;
 	}
 	asker.far.pass = pass->handle;
+	asker.far.owner = spaces_owner(pass->name);
 	hello = (struct odrp_far_hello){
 		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
 		.version = cpu_to_be16(ODRP_FAR_VERSION),
@@ -456,9 +516,13 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 
 static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)
 {
-	const struct far_host_asker nobody = { .pass = 0 };
+	struct far_host_asker nobody = { .pass = 0 };
 	struct odrp_far_hello hello = { .role = 0 };
+	char ip[INET_ADDRSTRLEN];
 	unsigned int status;
+
+	inet_ntop(AF_INET, &ev->peer_ip, ip, sizeof(ip));
+	nobody.owner = spaces_owner(ip);
 
 	if (ev->priv_len >= sizeof(hello))
 		memcpy(&hello, ev->priv, sizeof(hello));
@@ -496,10 +560,10 @@ bool spaces_go_by(const struct spaces *sp, uint64_t pass)
 	return attach;
 }
 
-void spaces_cut_pass(struct spaces *sp, uint64_t pass)
+void spaces_cut_name(struct spaces *sp, const char *name)
 {
 	if (sp->open)
-		far_host_cut_pass(&sp->host, pass);
+		far_host_cut_owner(&sp->host, spaces_owner(name));
 }
 
 bool spaces_gone(struct spaces *sp, const struct nic_event *ev)
@@ -520,44 +584,29 @@ unsigned int spaces_joined(const struct space *space)
 	       !space->host.closed;
 }
 
-static uint64_t connections_by(const struct spaces *sp, uint64_t pass)
+/* FNV-1a (Fowler, Noll, Vo 1991). */
+uint64_t spaces_owner(const char *name)
 {
-	const struct far_host_attach *attach;
-	uint64_t nr = 0;
+	uint64_t hash = 0xcbf29ce484222325;
 
-	for (attach = sp->host.attaches; attach; attach = attach->next)
-		if (attach->pass == pass)
-			nr += 1 + attach->nr_queues;
-	return nr;
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 0x100000001b3;
+	return hash;
 }
 
-/* Connections from that address of peers that have proved nothing. */
-static uint64_t connections_from(const struct spaces *sp, const char *name)
+struct spaces_use spaces_use_of(const struct spaces *sp, const char *name)
 {
-	const struct far_host_attach *attach;
-	uint64_t nr = 0;
-	struct in_addr in;
+	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
+	struct spaces_use use = { .attaches = 0 };
+	uint64_t owner = spaces_owner(name);
 
-	if (inet_pton(AF_INET, name, &in) != 1)
-		return 0;
-	for (attach = sp->host.attaches; attach; attach = attach->next)
-		if (!attach->pass && attach->ip == in.s_addr)
-			nr += 1 + attach->nr_queues;
-	return nr;
-}
-
-/* Called for each share at each tick, so it goes through the passes, of which a name has
- * few. */
-uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
-			       const char *name)
-{
-	const struct pass *pass;
-	uint64_t nr = 0;
-
-	for (pass = who->passes; sp->open && pass; pass = pass->next)
-		if (!strcmp(pass->name, name))
-			nr += connections_by(sp, pass->handle);
-	return nr + (sp->open ? connections_from(sp, name) : 0);
+	for (; attach; attach = attach->next) {
+		if (attach->owner != owner)
+			continue;
+		use.attaches++;
+		use.queues += attach->nr_queues;
+	}
+	return use;
 }
 
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space)
@@ -576,7 +625,7 @@ static int client_is_gone(void *arg, unsigned number)
 {
 	const struct space *space = arg;
 
-	return !far_host_holder(&space->all->host, &space->host, number);
+	return !far_host_claimed(&space->all->host, &space->host, number);
 }
 
 static int client_fence(void *arg, unsigned node, unsigned number, unsigned incarnation)
@@ -599,11 +648,26 @@ static void space_step(struct space *space, uint64_t now)
 	const struct far_epoch_line *line =
 		(const void *)(space->host.base + FAR_SB_EPOCH);
 	unsigned int nr = far_arbiter_step(&arbiter, now);
+	uint64_t epoch;
 
+	/* A smaller space is counted when somebody asks. */
+	if (space->sb.nr_chunks > FAR_TALLY_STEP)
+		far_tally_some(space->host.base, &space->sb, TALLY_STEP,
+			       &space->host.tally);
 	if (nr)
-		log_info("space %s: %u clients fenced", space->host.name, nr);
+		log_info("space %s: clients fenced: %u", space->host.name, nr);
 	space->fenced += nr;
 	space->living = __atomic_load_n(&line->clients, __ATOMIC_RELAXED);
+	epoch = __atomic_load_n(&line->epoch, __ATOMIC_RELAXED);
+	if (epoch != space->epoch || !space->living)
+		space->epoch_at = now;
+	space->epoch = epoch;
+	space->stepped_at = now;
+}
+
+uint64_t spaces_epoch_age(const struct space *space)
+{
+	return space->stepped_at - space->epoch_at;
 }
 
 /* Opens the space when all members have joined; begins a new life when a member has lost
@@ -622,7 +686,7 @@ static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
 	}
 	*ret_next = space_set_step(set, now);
 	if (!space->host.closed || space_set_joined(set) < set->nr_members ||
-	    far_host_settle(host) || space_format(space, set->life, why))
+	    far_host_settle(host, &space->host) || space_format(space, set->life, why))
 		return;
 	far_host_open(&space->host);
 	log_info("space %s: all %u memory nodes have joined", space->host.name,
@@ -659,12 +723,15 @@ uint64_t spaces_step(struct spaces *sp, uint64_t now)
 	if (!sp->open)
 		return UINT64_MAX;
 	far_host_poll(&sp->host);
+	spaces_end(sp);
 	next = sets_step(sp, now);
-	/* A READ is under way, and a client waits for it. */
-	if (sp->host.loop_covers)
+	/* A client or a space that was deleted waits for a READ. */
+	if (sp->host.fence.covers || sp->ending)
 		next = sooner(next, now + FAR_EPOCH_NS);
 	for (space = sp->list; space; space = space->next)
 		busy |= space->living || spaces_attached(sp, space);
+	if ((sp->ending && sp->ending->removed) || far_host_leaving(&sp->host, NULL))
+		next = now;
 	if (!busy)
 		return next;
 	if (now >= sp->probe_at) {
@@ -693,11 +760,7 @@ struct space *spaces_find(const struct spaces *sp, const char *name)
 
 void spaces_delete(struct spaces *sp, struct space *space)
 {
-	struct space **at = &sp->list;
-
-	while (*at != space)
-		at = &(*at)->next;
-	*at = space->next;
 	log_info("space %s: deleted", space->host.name);
-	space_free(sp, space);
+	space_leave(sp, space);
+	spaces_end(sp);
 }

@@ -17,16 +17,26 @@
 #include "conf.h"
 #include "pool.h"
 #include "space-set.h"
+#include "audit.h"
 #include "who.h"
 
 struct spaces;
 
+/* What a request adds to what its sender has. */
+enum spaces_adds {
+	SPACES_NOTHING, SPACES_ATTACH, SPACES_QUEUE,
+};
+
 /**
  * struct space - one space
- * @page, @nr_pages: its run of pages in the pool
+ * @page, @nr_pages: its run of pages in the pool; of a space that was deleted, what has
+ *		not been given back
+ * @removed:	it was deleted, and nothing can reach its pages
  * @set:	on the arbiter of a set: the other memory nodes; else without members
  * @living:	clients that were alive at the last step
  * @fenced:	clients that have been fenced since the agent began
+ * @epoch, @epoch_at: the epoch at the last step, and the first step that saw it (ns)
+ * @stepped_at:	the last step (ns)
  */
 struct space {
 	struct far_host_space host;
@@ -38,28 +48,34 @@ struct space {
 	struct space_set set;
 	unsigned int living;
 	uint64_t fenced;
+	uint64_t epoch, epoch_at, stepped_at;
+	bool removed;
 };
 
 /**
  * struct spaces - all spaces
  * @who:	secrets, for arbiters of sets
+ * @audit:	gets a line for each refusal
  * @share:	returns enum odrp_far_status: may that name send a request, or have one
- *		more connection?  NULL: everybody may
+ *		more attachment or queue?  NULL: everybody may
  * @share_arg:	first argument of @share
  * @open:	the settings have spaces, so @host is initialised
  * @list:	in the order of the settings
+ * @ending:	deleted spaces that still have connections or pages
  * @generation:	random number of this agent, by which arbiters notice a restart
- * @nr_pages:	of all spaces
+ * @nr_pages:	of all spaces, also of deleted ones
  * @step_at, @probe_at: when the next step and the next probe are due
  */
 struct spaces {
 	struct pool *pool;
 	const struct who *who;
-	unsigned int (*share)(void *arg, const char *name, bool proved, bool connects);
+	struct audit *audit;
+	unsigned int (*share)(void *arg, const char *name, bool proved,
+			      enum spaces_adds adds);
 	void *share_arg;
 	bool open;
 	struct far_host host;
-	struct space *list;
+	struct space *list, *ending;
 	uint64_t nr_pages;
 	uint32_t generation;
 	uint64_t step_at, probe_at;
@@ -80,26 +96,36 @@ void spaces_unmake(struct spaces *sp);
  * space.  required: only peers that have proved a name get anything. */
 bool spaces_request(struct spaces *sp, struct who *who, bool required,
 		    const struct nic_event *ev);
-/* spaces_go_by(): does an attachment use that pass?  spaces_cut_pass(): cuts these
- * attachments off.  spaces_gone(): handles the end of a connection; false: it is not a
- * space's. */
+/* spaces_go_by(): does an attachment use that pass?  spaces_cut_name(): cuts off all
+ * attachments of peers that have proved that name.  spaces_gone(): handles the end of a
+ * connection; false: it is not a space's. */
 bool spaces_go_by(const struct spaces *sp, uint64_t pass);
-void spaces_cut_pass(struct spaces *sp, uint64_t pass);
+void spaces_cut_name(struct spaces *sp, const char *name);
 bool spaces_gone(struct spaces *sp, const struct nic_event *ev);
 /* Does what is due at time now (ns, any origin): epochs, fences, probes of clients.
  * Returns when to call again; UINT64_MAX: after the next event. */
 uint64_t spaces_step(struct spaces *sp, uint64_t now);
 
 struct space *spaces_find(const struct spaces *sp, const char *name);
-/* Gives the space's pages back to the pool.  Clients see a dead peer. */
+/* Nobody finds the space any more, and its clients see a dead peer.  Its pages go back to
+ * the pool, in the next calls of spaces_step() if there is much to end. */
 void spaces_delete(struct spaces *sp, struct space *space);
+/* For how long the epoch has not advanced, in ns: clients that are slow hold it.  0 while
+ * no client lives. */
+uint64_t spaces_epoch_age(const struct space *space);
 /* Attachments to the space. */
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space);
 
-/* Connections of peers that have proved that name, and, if name is an address, those from
- * there of peers that have proved none. */
-uint64_t spaces_connections_of(const struct spaces *sp, const struct who *who,
-			       const char *name);
+/* Attachments and their queues. */
+struct spaces_use {
+	uint64_t attaches, queues;
+};
+
+/* What peers have that have proved that name, or, if it is an address, peers there that
+ * have proved none. */
+struct spaces_use spaces_use_of(const struct spaces *sp, const char *name);
+/* The number by which attachments name their owner. */
+uint64_t spaces_owner(const char *name);
 
 /* Memory nodes that take part in the space, as far as this node knows. */
 unsigned int spaces_joined(const struct space *space);

@@ -5,11 +5,13 @@
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "check.h"
 #include "log.h"
 #include "manager.h"
+#include "metrics.h"
 #include "status.h"
 
 static const char *const chain_names[ODRP_WIRE_NR_CHAINS] = {
@@ -84,7 +86,9 @@ static unsigned int sess_connected(const struct sess *s)
 }
 
 static const char *const state_names[] = {
-	[SESS_LIVE] = "live", [SESS_DYING] = "dying", [SESS_OPENING] = "opening",
+	[SESS_OPENING] = "opening", [SESS_ATTACHED] = "live", [SESS_RESTORING] = "live",
+	[SESS_DETACHED] = "live", [SESS_STOPPING] = "live", [SESS_SORTING] = "live",
+	[SESS_FILLING] = "live", [SESS_ENDING] = "dying",
 };
 
 static struct json_object *make_sess(const struct sess *s)
@@ -155,6 +159,7 @@ static void add_use(struct json_object *obj, const struct manager *m,
 	}
 	add_u64(obj, "sessions", manager_sessions_of(m, share));
 	add_u64(obj, "connections", manager_connections_of(m, share));
+	add_u64(obj, "metadata_bytes", manager_metadata_of(m, share));
 	add_u64(obj, "lease", lease);
 	add_u64(obj, "used", used);
 	add_u64(obj, "want", want);
@@ -197,16 +202,19 @@ static struct json_object *make_clients(const struct manager *m)
 
 /* ---- spaces ------------------------------------------------------------------- */
 
-static struct json_object *make_space(const struct spaces *sp,
-				      const struct space *space)
+static struct json_object *make_space(const struct spaces *sp, struct space *space)
 {
 	struct json_object *obj = json_object_new_object();
 	struct far_summary sum;
 
-	far_summary_of(space->host.base, &space->sb, &sum);
+	far_summary_of(space->host.base, &space->sb, &space->host.tally, &sum);
 	add_value(obj, "name", json_object_new_string(space->host.name));
 	add_u64(obj, "size", sum.size);
 	add_u64(obj, "used", sum.used);
+	add_u64(obj, "chunks", sum.used / space->sb.chunk_size);
+	add_u64(obj, "max_chunks", space->sb.nr_chunks);
+	add_u64(obj, "epoch", space->epoch);
+	add_u64(obj, "epoch_age_ms", spaces_epoch_age(space) / 1000000);
 	add_u64(obj, "attached", spaces_attached(sp, space));
 	add_u64(obj, "clients", sum.clients);
 	add_u64(obj, "max_clients", space->sb.max_clients);
@@ -222,7 +230,7 @@ static struct json_object *make_space(const struct spaces *sp,
 static struct json_object *make_spaces(const struct spaces *sp)
 {
 	struct json_object *list = json_object_new_array();
-	const struct space *space;
+	struct space *space;
 	struct json_object *obj;
 
 	for (space = sp->list; space; space = space->next) {
@@ -235,12 +243,14 @@ static struct json_object *make_spaces(const struct spaces *sp)
 
 /* ---- status -------------------------------------------------------------------- */
 
+/* A card would answer by firmware commands, so its counts are those of the last look at
+ * each queue (health.c). */
 static void queues_count(struct manager *m)
 {
 	unsigned int i, n, c;
 	struct queue *q;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; m->nic->node->look_fd < 0 && i < m->nr_sess; i++) {
 		sess_for_each_queue(m->sess[i], n, c, q)
 			queue_count(q);
 	}
@@ -342,6 +352,8 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "pages_withheld", manager_withheld_pages(m));
 	add_u64(obj, "pages_spaces", m->spaces.nr_pages);
 	add_u64(obj, "table_bytes", m->pool.tables.bytes);
+	add_u64(obj, "metadata_bytes", manager_metadata_of(m, NULL));
+	add_u64(obj, "metadata_most_bytes", manager_metadata_most(m));
 	add_u64(obj, "pages_pool", m->pool.nr_free);
 	add_u64(obj, "slack", m->slack);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
@@ -357,6 +369,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_seconds(obj, "wall_s", wall_ns);
 	/* The agent heard no other event during that time. */
 	add_seconds(obj, "longest_turn_s", m->longest_turn_ns);
+	add_bool(obj, "nic_silent", manager_health_silent(m));
 	add_bool(obj, "draining", m->draining || m->ending);
 	add_value(obj, "sessions", make_sessions(m));
 	add_value(obj, "spaces", make_spaces(&m->spaces));
@@ -461,6 +474,20 @@ static struct json_object *command_clients(const struct request *req)
 	return obj;
 }
 
+static struct json_object *command_metrics(const struct request *req)
+{
+	struct json_object *obj;
+	char *text;
+	size_t len;
+
+	if (metrics_make(req->m, req->wall_ns, &text, &len))
+		return answer_error(strerror(ENOMEM));
+	obj = json_object_new_object();
+	add_value(obj, "text", json_object_new_string_len(text, len));
+	free(text);
+	return obj;
+}
+
 static struct json_object *command_drain(const struct request *req)
 {
 	manager_drain(req->m, true);
@@ -483,6 +510,7 @@ static struct json_object *command_evict(const struct request *req)
 			 json_object_get_string(req->arg));
 		return answer_error(text);
 	}
+	log_notice("session %" PRIu64 ": the operator evicts it", s->id);
 	manager_kill(req->m, s, WHY_EVICTED);
 	return answer_ok();
 }
@@ -516,6 +544,7 @@ static const struct command commands[] = {
 	{ "check", .fn = command_check },
 	{ "sessions", .fn = command_sessions },
 	{ "clients", .fn = command_clients },
+	{ "metrics", .fn = command_metrics },
 	{ "evict", "session", json_type_int, "the number of a session", command_evict },
 	{ "revoke", "name", json_type_string,
 	  "a compute node's name, as its file of secrets had it", command_revoke },

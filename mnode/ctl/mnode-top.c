@@ -12,6 +12,7 @@
 #include "top.h"
 
 #define PAGES_PER_MB	256.0
+#define BYTES_PER_MB	1048576.0
 #define NR_RATES	4
 
 /* in the order of the columns; a compute node with keys does the first two without chains */
@@ -42,32 +43,49 @@ static bool rate_of(struct json_object *from, struct json_object *to, uint64_t n
 
 void mnode_top_head(char line[MNODE_TOP_LINE])
 {
-	snprintf(line, MNODE_TOP_LINE,
-		 "%5s  %-15s %-6s %9s %9s %9s %9s %9s %9s %9s %9s", "ID", "PEER",
-		 "STATE", "LOADS/S", "MAPPED/S", "UNMAPPD/S", "INVALID/S",
-		 "USED MB", "LEASE MB", "WANT MB", "SILENT MS");
+	snprintf(line, MNODE_TOP_LINE, "%5s %-15s %-7s %6s %6s %6s %6s %7s %7s %6s", "ID",
+		 "PEER", "STATE", "LOAD/S", "MAPD/S", "UNMP/S", "INVL/S", "USED MB",
+		 "LEASED", "SILENT");
 }
 
 void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
 		    char line[MNODE_TOP_LINE])
 {
-	char text[NR_RATES][16];
+	char text[NR_RATES][16], used[16], lease[16], silent[16];
 	unsigned int i;
 	double rate;
 
 	for (i = 0; i < NR_RATES; i++) {
 		if (rate_of(from, to, ns, i, &rate))
-			snprintf(text[i], sizeof(text[i]), "%.0f", rate);
+			top_count_text(rate, text[i]);
 		else
 			snprintf(text[i], sizeof(text[i]), "keys");
 	}
 	snprintf(line, MNODE_TOP_LINE,
-		 "%5" PRIu64 "  %-15s %-6s %9s %9s %9s %9s %9.1f %9.1f %9.1f %9"
-		 PRIu64, agent_num(to, "id"), agent_str(to, "peer"),
-		 agent_session_state(to), text[0], text[1], text[2], text[3],
-		 agent_num(to, "used") / PAGES_PER_MB,
-		 agent_num(to, "lease") / PAGES_PER_MB,
-		 agent_num(to, "want") / PAGES_PER_MB, agent_num(to, "silent_ms"));
+		 "%5" PRIu64 " %-15s %-7s %6s %6s %6s %6s %7s %7s %6s",
+		 agent_num(to, "id"), agent_str(to, "peer"), agent_session_state(to),
+		 text[0], text[1], text[2], text[3],
+		 top_mb_text(agent_num(to, "used") / PAGES_PER_MB, used),
+		 top_mb_text(agent_num(to, "lease") / PAGES_PER_MB, lease),
+		 top_count_text(agent_num(to, "silent_ms"), silent));
+}
+
+void mnode_top_space_head(char line[MNODE_TOP_LINE])
+{
+	snprintf(line, MNODE_TOP_LINE, "%-36s %8s %8s %7s %6s %8s", "SPACE", "USED MB",
+		 "SIZE MB", "CLIENTS", "FENCED", "EPOCH MS");
+}
+
+void mnode_top_space_line(struct json_object *space, char line[MNODE_TOP_LINE])
+{
+	char used[16], size[16], clients[16], fenced[16], age[16];
+
+	snprintf(line, MNODE_TOP_LINE, "%-36s %8s %8s %7s %6s %8s", agent_str(space, "name"),
+		 top_mb_text(agent_num(space, "used") / BYTES_PER_MB, used),
+		 top_mb_text(agent_num(space, "size") / BYTES_PER_MB, size),
+		 top_count_text(agent_num(space, "clients"), clients),
+		 top_count_text(agent_num(space, "fenced"), fenced),
+		 top_count_text(agent_num(space, "epoch_age_ms"), age));
 }
 
 static void add_rate(struct json_object *obj, const char *name, double rate)
@@ -139,7 +157,7 @@ static int looks_look(void *arg, unsigned int place)
 	char *line;
 	int r;
 
-	json_object_object_add(req, "command", json_object_new_string("sessions"));
+	json_object_object_add(req, "command", json_object_new_string("status"));
 	r = agent_ask(l->control, req, &line);
 	json_object_put(req);
 	l->unanswered = r;
@@ -181,8 +199,26 @@ static void print_json(struct looks *l, unsigned int to, struct json_object *lis
 		json_object_object_add(all, agent_str(s, "id"),
 				       mnode_top_json(sess_before(l, to, s), s, ns));
 	}
+	if (agent_get(l->answer[to], "spaces"))
+		json_object_object_add(all, "spaces", json_object_get(
+					agent_get(l->answer[to], "spaces")));
 	puts(json_object_to_json_string_ext(all, JSON_C_TO_STRING_PLAIN));
 	json_object_put(all);
+}
+
+static void print_spaces(struct json_object *list)
+{
+	size_t i, nr = list ? json_object_array_length(list) : 0;
+	char line[MNODE_TOP_LINE];
+
+	if (!nr)
+		return;
+	mnode_top_space_head(line);
+	printf("\n%s\n", line);
+	for (i = 0; i < nr; i++) {
+		mnode_top_space_line(json_object_array_get_idx(list, i), line);
+		puts(line);
+	}
 }
 
 static void looks_print(void *arg, unsigned int to)
@@ -206,6 +242,7 @@ static void looks_print(void *arg, unsigned int to)
 	}
 	if (!i)
 		puts("no compute nodes");
+	print_spaces(agent_get(l->answer[to], "spaces"));
 }
 
 int mnode_top(const char *control, double seconds, unsigned long count, bool json)

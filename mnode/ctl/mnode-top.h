@@ -8,12 +8,16 @@
 
 struct json_object;
 
+/* A line is made for 80 columns; only a name or number that is odd takes more. */
 #define MNODE_TOP_LINE 160
 
 void mnode_top_head(char line[MNODE_TOP_LINE]);
 /* from, to: the same session in two answers; ns: time between them. */
 void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
 		    char line[MNODE_TOP_LINE]);
+void mnode_top_space_head(char line[MNODE_TOP_LINE]);
+/* space: an entry of the agent's list of spaces. */
+void mnode_top_space_line(struct json_object *space, char line[MNODE_TOP_LINE]);
 struct json_object *mnode_top_json(struct json_object *from,
 				   struct json_object *to, uint64_t ns);
 

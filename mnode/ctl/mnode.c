@@ -270,6 +270,11 @@ static void print_only_clients(struct json_object *obj)
 	print_clients(agent_get(obj, "clients"));
 }
 
+static void print_metrics(struct json_object *obj)
+{
+	fputs(agent_str(obj, "text"), stdout);
+}
+
 /* ---- the command ------------------------------------------------------------------- */
 
 static const struct mnode_command commands[] = {
@@ -278,6 +283,7 @@ static const struct mnode_command commands[] = {
 	{ "sessions", .print = print_only_sessions },
 	{ "clients", .print = print_only_clients },
 	{ "top" },
+	{ "metrics", .print = print_metrics },
 	{ "drain" },
 	{ "undrain" },
 	{ "evict", "session", "the number of a session" },
@@ -382,17 +388,38 @@ static const struct argp_option options[] = {
 
 static const struct argp argp = {
 	.options = options, .parser = parse_option,
-	.args_doc = "status\ncheck\nsessions\nclients\ntop\ndrain\nundrain\nevict ID\nrevoke NAME\n"
-		    "delete-space NAME",
+	.args_doc = "status\ncheck\nsessions\nclients\ntop\nmetrics\ndrain\nundrain\n"
+		    "evict ID\nrevoke NAME\ndelete-space NAME",
 	.doc = "Asks the memory node's agent on this machine."
 	       "\vcheck counts the pages of the pool: exit status 1 if one of them is not "
 	       "in exactly one place. clients shows what each compute node has, by its "
 	       "name, and what it may have. top shows what the chains of each session do "
-	       "per second. drain asks all compute nodes to leave and lets none in; "
+	       "per second, and its spaces. metrics prints the numbers as text for "
+	       "Prometheus. drain asks all compute nodes to leave and lets none in; "
 	       "undrain ends that. evict ends the session with the number ID and takes "
 	       "its pages back; revoke does so to all sessions of the compute node NAME, "
 	       "whose file of secrets was removed before. delete-space deletes a space "
 	       "and everything in it; swap gets its pages.",
+};
+
+static const struct argp_option top_options[] = {
+	{ "control", 'c', "PATH", 0, "control socket (" CONF_CONTROL ")" },
+	{ "json", 'j', NULL, 0, "a line of JSON for each look" },
+	{ "interval", KEY_INTERVAL, "SECONDS", 0, "time between two looks (1)" },
+	{ "count", KEY_COUNT, "N", 0, "number of looks (0: no end)" },
+	{ NULL }
+};
+
+/* The help of top, whose options are those above. */
+static const struct argp top_argp = {
+	.options = top_options, .parser = parse_option,
+	.doc = "Shows what each compute node and each space does."
+	       "\vOf a compute node: requests per second that its chains execute (loads, "
+	       "stores to mapped and to unmapped slots, invalidates; \"keys\": it loads and "
+	       "stores without chains), pages in use and leased, in MB, and milliseconds "
+	       "since its last heartbeat. Of a space: memory of chunks that are claimed, "
+	       "clients that live and that were fenced, and for how long the epoch has not "
+	       "advanced. The key q ends it.",
 };
 
 /* Accepts only digits. */
@@ -469,14 +496,21 @@ static int answer_show(const struct mnode_args *a, const char *line)
 int mnode_main(int argc, char **argv)
 {
 	struct mnode_args a = { .control = CONF_CONTROL, .interval = 1 };
-	static char name[] = "odrpctl mnode";
+	static char name[] = "odrpctl mnode", top_name[] = "odrpctl mnode top";
+	bool is_top = argc > 1 && !strcmp(argv[1], "top");
 	struct json_object *req;
 	char *line = NULL;
 	int r;
 
-	argv[0] = name;
 	argp_err_exit_status = EXIT_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	if (is_top) {
+		a.name = "top";
+		argv[1] = top_name;
+		argp_parse(&top_argp, argc - 1, argv + 1, 0, NULL, &a);
+	} else {
+		argv[0] = name;
+		argp_parse(&argp, argc, argv, 0, NULL, &a);
+	}
 	if (!strcmp(a.name, "top"))
 		return mnode_top(a.control, a.interval, a.count, a.json);
 	if (make_request(&a, &req))

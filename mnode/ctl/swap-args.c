@@ -262,6 +262,33 @@ static const struct argp argp = {
 	       "metrics is for Prometheus.",
 };
 
+/* How each command is called, in the order of enum swap_command. */
+static const char *const usages[SWAP_NR_COMMANDS] = {
+	[SWAP_ADD] = "add ADDRESS[:PORT] SIZE", [SWAP_REMOVE] = "remove DEVICE",
+	[SWAP_DROP] = "drop DEVICE", [SWAP_UP] = "up DEVICE", [SWAP_DOWN] = "down DEVICE",
+	[SWAP_STATUS] = "status [DEVICE]", [SWAP_TOP] = "top", [SWAP_METRICS] = "metrics",
+};
+
+/* The help of a command has its own options alone; all are parsed, to be refused. */
+static void parse_line(int argc, char **argv, struct swap_args *a)
+{
+	struct argp_option own[sizeof(options) / sizeof(options[0])];
+	struct argp own_argp = argp;
+	unsigned int c = 0, i;
+
+	while (c < SWAP_NR_COMMANDS && (argc < 2 || strcmp(commands[c], argv[1])))
+		c++;
+	if (c < SWAP_NR_COMMANDS) {
+		memcpy(own, options, sizeof(own));
+		for (i = 0; own[i].name; i++)
+			if (!(commands_of(own[i].key) & BIT(c)))
+				own[i].flags |= OPTION_HIDDEN;
+		own_argp.options = own;
+		own_argp.args_doc = usages[c];
+	}
+	argp_parse(&own_argp, argc, argv, 0, NULL, a);
+}
+
 void swap_args_parse(int argc, char **argv, struct swap_args *ret_args)
 {
 	struct swap_args a = { .interval = 1 };
@@ -269,6 +296,6 @@ void swap_args_parse(int argc, char **argv, struct swap_args *ret_args)
 
 	argv[0] = name;
 	argp_err_exit_status = EXIT_USAGE;
-	argp_parse(&argp, argc, argv, 0, NULL, &a);
+	parse_line(argc, argv, &a);
 	*ret_args = a;
 }

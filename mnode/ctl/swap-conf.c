@@ -263,32 +263,11 @@ int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
 	return -ENOENT;
 }
 
-struct reading {
-	struct swap_conf *conf;
-	bool seen[SWAP_NR_KEYS];
-};
-
-static int set_once(struct reading *rd, const char *name, const char *value,
-		    char *why)
-{
-	unsigned int i;
-
-	for (i = 0; i < SWAP_NR_KEYS; i++) {
-		if (strcmp(keys[i].name, name))
-			continue;
-		if (rd->seen[i])
-			return complain(why, "%s: given twice, or goes on in an "
-					"indented line", name);
-		rd->seen[i] = true;
-	}
-	return swap_conf_set(rd->conf, name, value, why);
-}
-
 static int on_line(void *arg, const char *section, const char *name,
 		   const char *value, char why[CONF_INI_WHY_MAX])
 {
 	if (!strcmp(section, "swap"))
-		return name ? set_once(arg, name, value, why) : 0;
+		return name ? swap_conf_set(arg, name, value, why) : 0;
 	if (*section)
 		return complain(why, "section [%.100s]: expected [swap]", section);
 	return complain(why, "%.100s: in no section: expected [swap] in a line above",
@@ -298,12 +277,11 @@ static int on_line(void *arg, const char *section, const char *name,
 int swap_conf_read(struct swap_conf *conf, const char *path,
 		   char why[SWAP_CONF_WHY_MAX])
 {
-	struct reading rd = { .conf = conf };
 	char said[SWAP_CONF_WHY_MAX];
 	int r;
 
 	_Static_assert(SWAP_CONF_WHY_MAX >= CONF_INI_WHY_MAX, "room for what is wrong");
-	r = conf_ini_read(path, on_line, &rd, why);
+	r = conf_ini_read(path, NULL, on_line, conf, why);
 	if (r)
 		return r;
 	r = swap_conf_check(conf, said);

@@ -16,8 +16,9 @@
 #define EACH	"devices"
 #define NS	1000000000
 
-const struct prom_rows swap_metrics_rows = {
-	EACH, { { "device", "name" } },
+static const struct prom_rows swap_metrics_rows[] = {
+	{ EACH, { { "device", "name" } } },
+	{ NULL }
 };
 
 const struct prom_metric swap_metrics_table[] = {
@@ -189,7 +190,7 @@ int swap_metrics_write(FILE *f)
 	json_object_object_add(obj, "module_loaded",
 			       json_object_new_boolean(swap_dev_loaded()));
 	json_object_object_add(obj, EACH, list);
-	prom_write(f, swap_metrics_table, &swap_metrics_rows, obj);
+	prom_write(f, swap_metrics_table, swap_metrics_rows, obj);
 	json_object_put(obj);
 	if (fflush(f))
 		return -errno;

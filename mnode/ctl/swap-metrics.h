@@ -8,7 +8,6 @@
 
 /* docs/metrics.md lists them. */
 extern const struct prom_metric swap_metrics_table[];
-extern const struct prom_rows swap_metrics_rows;
 
 /* Returns 0 or -errno of writing. */
 int swap_metrics_write(FILE *f);

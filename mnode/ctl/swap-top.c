@@ -82,27 +82,26 @@ double swap_rate(const struct swap_sample *from, const struct swap_sample *to,
 
 void swap_top_head(char line[SWAP_TOP_LINE])
 {
-	snprintf(line, SWAP_TOP_LINE, "%-8s %-8s %8s %8s %8s %8s %8s %9s %8s %9s %9s %7s %6s",
-		 "device", "state", "loads/s", "stores/s", "frees/s",
-		 "load p50", "p99 us", "store p50", "p99 us", "used MB",
-		 "lease MB", "errors", "recon");
+	snprintf(line, SWAP_TOP_LINE, "%-6s %-7s %6s %6s %6s %5s %5s %5s %5s %7s %7s %4s",
+		 "DEVICE", "STATE", "LOAD/S", "STOR/S", "FREE/S", "LD US", "99 %",
+		 "ST US", "99 %", "USED MB", "LEASED", "ERRS");
 }
 
 void swap_top_line(unsigned int id, const struct swap_sample *from,
 		   const struct swap_sample *to, char line[SWAP_TOP_LINE])
 {
-	char name[16];
+	char name[16], rate[3][TOP_TEXT], us[4][TOP_TEXT], used[TOP_TEXT], lease[TOP_TEXT];
 
 	snprintf(name, sizeof(name), "odrp%u", id);
 	snprintf(line, SWAP_TOP_LINE,
-		 "%-8s %-8s %8.0f %8.0f %8.0f %8.0f %8.0f %9.0f %8.0f %9.1f "
-		 "%9.1f %7" PRIu64 " %6" PRIu64,
-		 name, to->state, swap_rate(from, to, SWAP_LOADS),
-		 swap_rate(from, to, SWAP_STORES),
-		 swap_rate(from, to, SWAP_FREES), to->load_us[0],
-		 to->load_us[1], to->store_us[0], to->store_us[1],
-		 to->used / 256.0, to->lease / 256.0,
-		 to->count[SWAP_ERRORS], to->count[SWAP_RECONNECTS]);
+		 "%-6s %-7s %6s %6s %6s %5s %5s %5s %5s %7s %7s %4" PRIu64, name, to->state,
+		 top_count_text(swap_rate(from, to, SWAP_LOADS), rate[0]),
+		 top_count_text(swap_rate(from, to, SWAP_STORES), rate[1]),
+		 top_count_text(swap_rate(from, to, SWAP_FREES), rate[2]),
+		 top_us_text(to->load_us[0], us[0]), top_us_text(to->load_us[1], us[1]),
+		 top_us_text(to->store_us[0], us[2]), top_us_text(to->store_us[1], us[3]),
+		 top_mb_text(to->used / 256.0, used), top_mb_text(to->lease / 256.0, lease),
+		 to->count[SWAP_ERRORS]);
 }
 
 static void add_double(struct json_object *obj, const char *name, double value)

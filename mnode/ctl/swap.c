@@ -190,9 +190,7 @@ static bool attr_is(unsigned int id, const char *name, const char *value)
 /* Has the device lost pages on a kernel that would not report this to programs? */
 static bool would_map_wrong_bytes(unsigned int id)
 {
-	/* version 0.1.0 of the module has the second name */
-	return (attr_is(id, "swapoff_corrupts", "1") ||
-		attr_is(id, "swapoff_lies", "1")) && swap_dev_used(id) != 0;
+	return attr_is(id, "swapoff_corrupts", "1") && swap_dev_used(id) != 0;
 }
 
 static void warn_of_wrong_bytes(unsigned int id)

@@ -23,13 +23,19 @@ struct top {
 	void *arg;
 };
 
-/* Prints every `seconds`, `count` times; count 0: until an error.  0, or -errno of
- * sampling or writing. */
+/* Prints every `seconds`, `count` times; count 0: until an error.  On a terminal the key q
+ * ends it.  0, or -errno of sampling or writing. */
 int top_run(const struct top *top, double seconds, unsigned long count);
 
 uint64_t top_now_ns(void);
 /* Per second; 0 if the counter was reset. */
 double top_rate(uint64_t from, uint64_t to, uint64_t ns);
+/* Texts for columns: a number in at most six characters; megabytes in at most seven;
+ * microseconds, or ms and s behind a longer time, in at most five. */
+#define TOP_TEXT 16
+const char *top_count_text(double n, char text[TOP_TEXT]);
+const char *top_mb_text(double mb, char text[TOP_TEXT]);
+const char *top_us_text(double us, char text[TOP_TEXT]);
 /* On a terminal, clears the screen for the next table. */
 void top_clear(void);
 

@@ -81,7 +81,7 @@ static struct json_object *describe_caps(const struct wrc_mlx5_caps *c)
 /* Adds the card and the options of the check. */
 static void describe_card(const struct wrc_mlx5 *dev,
 			  const struct nic_mlx5_opts *opts,
-			  struct json_object *o)
+			  const char *ordering, struct json_object *o)
 {
 	char guid[WRC_MLX5_GUID_MAX];
 
@@ -92,10 +92,11 @@ static void describe_card(const struct wrc_mlx5 *dev,
 	add_text(o, "version", verdict_version);
 	add_number(o, "port", opts->port);
 	add_bool(o, "strict", opts->strict);
+	add_text(o, "pci_wr_ordering", ordering);
 }
 
 int check_describe(const struct wrc_mlx5 *dev,
-		   const struct nic_mlx5_opts *opts,
+		   const struct nic_mlx5_opts *opts, const char *ordering,
 		   struct json_object **ret_obj)
 {
 	struct json_object *o = json_object_new_object();
@@ -112,7 +113,7 @@ int check_describe(const struct wrc_mlx5 *dev,
 	}
 	while ((s = wrc_mlx5_lacks(&dev->caps, &pos)))
 		json_object_array_add(lacks, json_object_new_string(s));
-	describe_card(dev, opts, o);
+	describe_card(dev, opts, ordering, o);
 	report_add(o, "capabilities", caps);
 	report_add(o, "lacks", lacks);
 	add_bool(o, "order_fence", false);
@@ -160,14 +161,16 @@ static void describe_run(const struct pair *p, const struct run *run,
 }
 
 /* Runs a program once on both sides.  False: something differs, or a side could not run it. */
-static bool compare_run(struct pair *p, const struct rig_config *cfg,
-			struct json_object *obj)
+static bool compare_run(struct pair *p, const struct run *run, struct json_object *obj)
 {
+	const struct rig_config *cfg = &run->cfg;
 	const char *lacks = rig_keyed(&p->card) ?
 			    side_lacks_keys(p->card.side) : NULL;
 	char why[WRC_WHY_MAX], what[RIG_DIFF_MAX];
 	int r;
 
+	if (!lacks)
+		lacks = run_lacks(run);
 	if (lacks) {
 		add_text(obj, "skipped", lacks);
 		return true;
@@ -214,7 +217,7 @@ static void compare_runs(struct pair *p, struct json_object *list,
 			continue;
 		obj = json_object_new_object();
 		describe_run(p, &runs[i], obj);
-		if (!compare_run(p, &runs[i].cfg, obj))
+		if (!compare_run(p, &runs[i], obj))
 			*same = false;
 		json_object_array_add(list, obj);
 	}
@@ -352,12 +355,15 @@ int check_questions(struct side *card, struct side *soft,
 
 /* ---- the verdict -------------------------------------------------------------------- */
 
+#define NOT_TOLD "nobody has said what PCI_WR_ORDERING is (--wr-ordering)"
+
 static const char *against_fences(const struct check *check, bool whole)
 {
 	return !check->fences ? "fence-order does not hold" :
 	       !check->fenced ?
 	       "programs differ with it, though fence-order holds" :
-	       !whole ? "this card is not as it should be" : NULL;
+	       !whole ? "this card is not as it should be" :
+	       !check->ordered ? NOT_TOLD : NULL;
 }
 
 static const char *against_keys(const struct check *check, bool whole,
@@ -368,7 +374,8 @@ static const char *against_keys(const struct check *check, bool whole,
 	       !check->keys ? "an answer that it rests on differs" :
 	       fences && !check->keyed_fenced ?
 	       "programs differ with it and order=fence" :
-	       !whole ? "this card is not as it should be" : NULL;
+	       !whole ? "this card is not as it should be" :
+	       !check->ordered ? NOT_TOLD : NULL;
 }
 
 /* Adds a verdict as a boolean and as a sentence.  against: the reason why not; NULL: it

@@ -12,12 +12,12 @@
 
 /*
  * Describes a device and the options of the check: name, GUID, firmware, version, port,
- * strict and capabilities.  "lacks" has a sentence for each thing that chains need and
- * the device does not have.  "order_fence" and "translate_nic" are false until
- * check_judge().  -ENOMEM.
+ * strict, PCI_WR_ORDERING (ordering: a VERDICT_* word of nic/verdict.h) and capabilities.
+ * "lacks" has a sentence for each thing that chains need and the device does not have.
+ * "order_fence" and "translate_nic" are false until check_judge().  -ENOMEM.
  */
 int check_describe(const struct wrc_mlx5 *dev,
-		   const struct nic_mlx5_opts *opts,
+		   const struct nic_mlx5_opts *opts, const char *ordering,
 		   struct json_object **ret_obj);
 
 /**
@@ -30,10 +30,12 @@ int check_describe(const struct wrc_mlx5 *dev,
  * @keyed:	programs of translation in the NIC did the same
  * @keys:	all answers that translation in the NIC relies on are the same
  * @keyed_fenced: programs of translation in the NIC with order=fence did the same
+ * @ordered:	PCI_WR_ORDERING is known to be per_mkey
  * @lacks:	first thing that the card lacks for translation in the NIC; NULL: nothing
  */
 struct check {
 	bool programs, fenced, answers, fences, keyed, keys, keyed_fenced;
+	bool ordered;
 	const char *lacks;
 };
 
@@ -51,9 +53,9 @@ int check_questions(struct side *card, struct side *soft,
  * Judges the results of check_programs() and check_questions().  Adds "fences",
  * "order_fence" and "translate_nic": may these be set?  "fence_verdict" and
  * "translate_verdict" say the same in words.  False: the card is not as it should be, and
- * neither may be set.  Programs with fences count only if the card says that fences
- * order, because nobody may arm them otherwise.  Programs of translation in the NIC count
- * only for "translate_nic".
+ * neither may be set; nor if it is not known how its writes are ordered.  Programs with
+ * fences count only if the card says that fences order, because nobody may arm them
+ * otherwise.  Programs of translation in the NIC count only for "translate_nic".
  */
 bool check_judge(const struct check *check, struct json_object *report);
 

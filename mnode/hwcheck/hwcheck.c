@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <nic/verdict.h>
 #include "check.h"
 
@@ -20,11 +21,13 @@ const char *argp_program_version = "odrp-hwcheck " VERSION;
  * struct args - the command line
  * @save:	where the report is kept: a file, or a directory if it ends with a slash;
  *		NULL: nowhere
+ * @ordering:	PCI_WR_ORDERING, a VERDICT_* word
  */
 struct args {
 	struct nic_mlx5_opts opts;
 	bool json;
 	const char *save;
+	const char *ordering;
 };
 
 /* DEVICE has the syntax of the agent's setting nic=; only report= is for the agent alone. */
@@ -44,6 +47,30 @@ static void parse_device(char *arg, struct nic_mlx5_opts *opts,
 			   "expected --save=PATH");
 }
 
+/* The number, the word, and both as mlxconfig prints them. */
+static const struct {
+	const char *text, *ordering;
+} orderings[] = {
+	{ "0", VERDICT_PER_MKEY }, { "per_mkey", VERDICT_PER_MKEY },
+	{ "per_mkey(0)", VERDICT_PER_MKEY },
+	{ "1", VERDICT_FORCE_RELAX }, { "force_relax", VERDICT_FORCE_RELAX },
+	{ "force_relax(1)", VERDICT_FORCE_RELAX },
+};
+
+static void parse_ordering(const char *arg, struct args *args, struct argp_state *state)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(orderings) / sizeof(orderings[0]); i++) {
+		if (!strcasecmp(arg, orderings[i].text)) {
+			args->ordering = orderings[i].ordering;
+			return;
+		}
+	}
+	argp_error(state, "--wr-ordering=%s: expected per_mkey or force_relax, as "
+		   "mlxconfig -d DEVICE query PCI_WR_ORDERING prints it", arg);
+}
+
 static error_t parse_arg(int key, char *arg, struct argp_state *state)
 {
 	struct args *args = state->input;
@@ -57,6 +84,9 @@ static error_t parse_arg(int key, char *arg, struct argp_state *state)
 		if (!*args->save)
 			argp_error(state, "--save=: expected a path");
 		return 0;
+	case 'w':
+		parse_ordering(arg, args, state);
+		return 0;
 	case ARGP_KEY_ARG:
 		parse_device(arg, &args->opts, state);
 		return 0;
@@ -69,6 +99,8 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "the report as one JSON object" },
 	{ "save", 's', "PATH", OPTION_ARG_OPTIONAL, "keep the report, for "
 	  "odrp-mnoded (" LOCALSTATEDIR "/lib/odrp/hwcheck/DEVICE.json)" },
+	{ "wr-ordering", 'w', "VALUE", 0, "what mlxconfig -d DEVICE query "
+	  "PCI_WR_ORDERING prints: per_mkey or force_relax" },
 	{ NULL },
 };
 
@@ -120,10 +152,19 @@ static int card_absent(const struct args *args, const char *why)
 static int sides_compare(const struct args *args, struct json_object *report,
 			 bool *ret_same, char why[NIC_MLX5_WHY_MAX])
 {
-	struct check check = { .programs = false };
+	struct check check = {
+		.ordered = !strcmp(args->ordering, VERDICT_PER_MKEY),
+	};
 	struct side card, soft;
 	int r;
 
+	if (!strcmp(args->ordering, VERDICT_FORCE_RELAX)) {
+		snprintf(why, NIC_MLX5_WHY_MAX,
+			 "PCI_WR_ORDERING is force_relax: the card's writes come "
+			 "in any order, and chains rely on theirs. mlxconfig -d "
+			 "DEVICE set PCI_WR_ORDERING=0, then reset the card.");
+		return -EOPNOTSUPP;
+	}
 	r = side_mlx5_open(&args->opts, &wrc_mlx5_devx, &card, why);
 	if (r)
 		return r;
@@ -204,7 +245,10 @@ static int device_check(const struct args *args, struct json_object *report)
 
 int main(int argc, char **argv)
 {
-	struct args args = { .opts = { .port = 1, .strict = true } };
+	struct args args = {
+		.opts = { .port = 1, .strict = true },
+		.ordering = VERDICT_NOT_TOLD,
+	};
 	char why[NIC_MLX5_WHY_MAX];
 	struct json_object *report;
 	struct wrc_mlx5 dev;
@@ -218,7 +262,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "odrp-hwcheck: %s\n", why);
 		return EXIT_DIFFERENT;
 	}
-	r = check_describe(&dev, &args.opts, &report);
+	r = check_describe(&dev, &args.opts, args.ordering, &report);
 	wrc_mlx5_close(&dev);
 	if (r) {
 		fprintf(stderr, "odrp-hwcheck: out of memory\n");

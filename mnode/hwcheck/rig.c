@@ -39,8 +39,6 @@ struct rig {
 	struct rig_config cfg;
 	struct wrc_prog prog;
 	struct queue *queue;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
-	int nr_words;
 	uint32_t pdn, scqn, rcqn, qpn, key;
 	struct mem mem;
 	struct wrc_dbr *dbr;
@@ -72,7 +70,7 @@ static int rig_arm(struct rig *rig, struct rig_node *node, char *why)
 {
 	const struct queue_on on = {
 		&node->pool, &node->ring, &node->tt,
-		rig_keyed(node) ? &node->keys : NULL,
+		rig_keyed(node) ? &node->keys : NULL, rig->cfg.huge,
 	};
 	int r;
 
@@ -82,15 +80,7 @@ static int rig_arm(struct rig *rig, struct rig_node *node, char *why)
 	r = queue_new(&on, &rig->prog, rig->cfg.depth,
 		      wrc_has_register(&rig->prog) ? node->registers : NULL,
 		      &rig->queue, why);
-	if (r)
-		return r;
-	r = wrc_words(&rig->prog, &rig->queue->geom, rig->words);
-	if (r < 0) {
-		queue_free(rig->queue);
-		return r;
-	}
-	rig->nr_words = r;
-	return 0;
+	return r;
 }
 
 /* ---- the client --------------------------------------------------------------- */
@@ -215,22 +205,6 @@ static bool is_quiet(const struct rig *rig, uint32_t r)
 	       (r + 1) % cfg->window;
 }
 
-static size_t put_words(const struct rig *rig, uint32_t r, int *i, size_t end,
-			uint8_t *msg, size_t len)
-{
-	const struct odrp_wire_word *w;
-	bool other;
-
-	for (; *i < rig->nr_words && len < end; ++*i) {
-		w = &rig->words[*i];
-		other = is_quiet(rig, w->kind == ODRP_WIRE_WORD_NEXT ? r + 1 :
-								       r);
-		len += wrc_word_put(w, r, other, msg + len);
-	}
-	return len;
-}
-
-/* req_len bytes with the first words come before the page, the other words behind it. */
 static size_t put_request(const struct rig *rig, uint32_t r, uint8_t *msg)
 {
 	uint64_t raddr = (uintptr_t)mem_at(rig, IN_OFF + slot_of_request(r) * PAGE);
@@ -242,16 +216,15 @@ static size_t put_request(const struct rig *rig, uint32_t r, uint8_t *msg)
 		.raddr_lo = htobe32((uint32_t)raddr),
 		.rkey = htobe32(rig->key),
 	};
-	size_t len = sizeof(req);
-	int i = 0;
 
 	memcpy(msg, &req, sizeof(req));
-	len = put_words(rig, r, &i, rig->prog.req_len, msg, len);
-	if (rig->prog.page) {
-		rig_fill(msg + len, r);
-		len += PAGE;
-	}
-	return put_words(rig, r, &i, MSG_STRIDE, msg, len);
+	msg[sizeof(req)] = is_quiet(rig, r + 1) ? ODRP_WIRE_NEXT_QUIET :
+						  ODRP_WIRE_NEXT_ANSWERED;
+	if (!rig->prog.page)
+		return ODRP_WIRE_REQ_LEN;
+	rig_fill(msg + ODRP_WIRE_REQ_LEN, r);
+	memset(msg + ODRP_WIRE_REQ_LEN + PAGE, 0, ODRP_WIRE_END_LEN);
+	return ODRP_WIRE_REQ_LEN + PAGE + ODRP_WIRE_END_LEN;
 }
 
 static int send_one(struct rig *rig, struct rig_node *node)

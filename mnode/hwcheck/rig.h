@@ -42,12 +42,13 @@ enum rig_table {
  * @deaf:	the client posts no receive entry before @window requests are sent and
  *		nothing moves any more
  * @slot_off:	bytes that are added to each address in the table
+ * @huge:	the chain's memory is on huge pages
  */
 struct rig_config {
 	uint32_t depth, window, count;
 	bool quiet;
 	enum rig_table table;
-	bool scarce, deaf;
+	bool scarce, deaf, huge;
 	uint64_t slot_off;
 };
 

@@ -42,6 +42,7 @@ const struct run runs[] = {
 	{ "one by one", .cfg = { 8, 1, 40 } },
 	{ "seven at a time", .cfg = { 8, 7, 60 } },
 	{ "shortest queue", .cfg = { 4, 3, 60 } },
+	{ "on huge pages", .cfg = { 8, 7, 60, .huge = true } },
 	{ "quiet", .cfg = { 8, 7, 60, .quiet = true } },
 	{ "long", .cfg = { 8, 7, LONG } },
 	{ "beyond 16 bits", ONLY(LOAD),
@@ -68,4 +69,22 @@ const unsigned int nr_runs = sizeof(runs) / sizeof(runs[0]);
 bool run_applies(const struct run *run, const struct program *prog)
 {
 	return !run->chains || run->chains & 1u << prog->chain;
+}
+
+static bool has_huge_page(void)
+{
+	struct mem m;
+	bool huge;
+
+	if (mem_map(MEM_HUGE_PAGE, MEM_HUGE, &m))
+		return false;
+	huge = m.huge;
+	mem_unmap(&m);
+	return huge;
+}
+
+const char *run_lacks(const struct run *run)
+{
+	return run->cfg.huge && !has_huge_page() ?
+	       "no huge page is free (sysctl vm.nr_hugepages=64 makes some)" : NULL;
 }

@@ -78,7 +78,7 @@ struct attack {
 };
 
 /*
- * The same work without and with what he says: at most twice the time, all that is
+ * The same work without and with what he says: at least 0.9 of the rate, all that is
  * stored is there and right, the connections are those of before, nobody else has a
  * session, and each page is in one place. Opens and closes the bed.
  */

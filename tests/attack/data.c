@@ -48,7 +48,7 @@ static struct snic_pkt some_packet(struct speaker *s)
 	return (struct snic_pkt){
 		.opcode = opcodes[attack_random(s) % sizeof(opcodes)],
 		.qpn = some_qpn(s), .psn = attack_random(s) & SNIC_PSN_MASK,
-		.va = (uintptr_t)sess->beat, .rkey = sess->beat_key,
+		.va = SESS_BEAT_IOVA, .rkey = sess->beat_key,
 		.dma_len = sizeof(page), .syndrome = SNIC_ACK_UNLIMITED,
 		.ack_req = attack_random(s) & 1,
 	};

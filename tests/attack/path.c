@@ -44,7 +44,7 @@ static struct snic_pkt next_write(struct snic *nic, uint32_t qpn, uint64_t va,
 static void say_beat(const struct odrp_wire_beat *beat, uint32_t rkey)
 {
 	struct snic_pkt pkt = next_write(attack_bed.host.nic, sess()->ctl.qpn,
-					 (uintptr_t)sess()->beat, rkey, sizeof(*beat));
+					 SESS_BEAT_IOVA, rkey, sizeof(*beat));
 
 	attack_one.behind_node = true;
 	attack_pkt(&attack_one.speaker, &attack_one.speaker.node, pkt, beat, sizeof(*beat));

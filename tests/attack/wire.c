@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "say.h"
-#include "snic/snic.h"
+#include "snic/net/priv.h"
 #include "bed/agent.h"
 
 #define VXLAN_HLEN	8
@@ -58,13 +58,33 @@ static void wire_send(struct speaker *s, const void *frame, size_t len)
 		w->not_sent++;
 }
 
+/* Answers the question by which the NIC finds out whether he receives at his address. */
+static void wire_prove(struct wire *w, const uint8_t *frame, size_t len)
+{
+	uint8_t answer[SNIC_ARP_LEN];
+	struct snic_arp_packet a;
+
+	if (len < SNIC_ARP_LEN || frame[12] != SNIC_ETHERTYPE_ARP >> 8 ||
+	    frame[13] != (SNIC_ETHERTYPE_ARP & 0xff) ||
+	    snic_arp_parse(frame + SNIC_ETH_HLEN, len - SNIC_ETH_HLEN, &a) ||
+	    a.oper != SNIC_ARP_REQUEST)
+		return;
+	snic_arp_put(answer, &(struct snic_arp_say) {
+		.oper = SNIC_ARP_REPLY, .to = a.sha, .mac = w->speaker.own.mac,
+		.ip = w->speaker.own.ip, .target_mac = a.sha,
+	});
+	wire_send(&w->speaker, answer, sizeof(answer));
+}
+
 static void wire_hear(struct wire *w)
 {
 	uint8_t buf[VXLAN_HLEN + ATTACK_FRAME];
 	ssize_t n;
 
-	while ((n = recv(w->fd, buf, sizeof(buf), MSG_DONTWAIT)) > VXLAN_HLEN)
+	while ((n = recv(w->fd, buf, sizeof(buf), MSG_DONTWAIT)) > VXLAN_HLEN) {
+		wire_prove(w, buf + VXLAN_HLEN, n - VXLAN_HLEN);
 		attack_hear(&w->speaker, buf + VXLAN_HLEN, n - VXLAN_HLEN);
+	}
 }
 
 /* ---- options --------------------------------------------------------------------- */

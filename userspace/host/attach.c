@@ -21,51 +21,97 @@ struct far_host_attach *far_host_find(const struct far_host *host, uint64_t id)
 	return attach;
 }
 
-static void link_end(struct far_host *host, struct far_host_link *link)
+static void link_end(struct far_host *host, struct far_host_space *space,
+		     struct far_host_link *link)
 {
 	far_qp_free(&link->qp);
 	host->dev->ops->release(host->dev, link->conn);
-	host->cuts++;
+	space->ended = far_fence_end(&host->fence);
 }
 
 void far_host_queue_end(struct far_host *host, struct far_host_attach *attach,
 			struct far_host_link *link)
 {
-	link_end(host, link);
+	link_end(host, attach->space, link);
 	attach->nr_queues--;
 	host->nr_queues--;
 	free(link);
 }
 
-void far_host_cut(struct far_host *host, struct far_host_attach *attach)
+static bool control_is_open(const struct far_host_attach *attach)
 {
-	struct far_host_attach **at = &host->attaches;
-	struct far_host_claim *claim;
+	return attach->control.qp.dev;
+}
+
+/* Ends connections of an attachment that leaves, as far as this turn has room for them.
+ * True: it has none any more. */
+static bool attach_end(struct far_host *host, struct far_host_attach *attach)
+{
 	struct far_host_link *link;
 
-	while ((link = attach->queues)) {
+	for (; (link = attach->queues) && host->room; host->room--) {
 		attach->queues = link->next;
 		far_host_queue_end(host, attach, link);
 	}
+	if (control_is_open(attach) && host->room) {
+		link_end(host, attach->space, &attach->control);
+		host->room--;
+	}
+	return !attach->queues && !control_is_open(attach);
+}
+
+static void attach_free(struct far_host *host, struct far_host_attach *attach)
+{
+	struct far_host_claim *claim;
+
 	while ((claim = attach->claims)) {
 		attach->claims = claim->next;
 		free(claim);
 	}
-	link_end(host, &attach->control);
-	while (*at != attach)
-		at = &(*at)->next;
-	*at = attach->next;
 	host->nr_attaches--;
 	free(attach);
 }
 
-void far_host_cut_pass(struct far_host *host, uint64_t pass)
+static void leaving_end(struct far_host *host)
+{
+	struct far_host_attach *attach;
+
+	while ((attach = host->leaving) && attach_end(host, attach)) {
+		host->leaving = attach->next;
+		attach_free(host, attach);
+	}
+}
+
+void far_host_cut(struct far_host *host, struct far_host_attach *attach)
+{
+	struct far_host_attach **at = &host->attaches;
+
+	while (*at != attach)
+		at = &(*at)->next;
+	*at = attach->next;
+	attach->next = NULL;
+	for (at = &host->leaving; *at; at = &(*at)->next)
+		;
+	*at = attach;
+	leaving_end(host);
+}
+
+bool far_host_leaving(const struct far_host *host, const struct far_host_space *space)
+{
+	const struct far_host_attach *attach = host->leaving;
+
+	while (attach && space && attach->space != space)
+		attach = attach->next;
+	return attach;
+}
+
+void far_host_cut_owner(struct far_host *host, uint64_t owner)
 {
 	struct far_host_attach *attach = host->attaches, *next;
 
 	for (; attach; attach = next) {
 		next = attach->next;
-		if (attach->pass == pass)
+		if (attach->pass && attach->owner == owner)
 			far_host_cut(host, attach);
 	}
 }
@@ -81,25 +127,43 @@ static struct far_host_claim **claim_find(struct far_host_attach *attach, uint32
 	return at;
 }
 
-struct far_host_attach *far_host_holder(const struct far_host *host,
-					const struct far_host_space *space,
-					uint32_t client)
+static struct far_host_attach *list_holder(struct far_host_attach *list,
+					   const struct far_host_space *space,
+					   uint32_t client)
 {
-	struct far_host_attach *other = host->attaches;
+	while (list && (list->space != space || !*claim_find(list, client)))
+		list = list->next;
+	return list;
+}
 
-	while (other && (other->space != space || !*claim_find(other, client)))
-		other = other->next;
-	return other;
+bool far_host_claimed(const struct far_host *host, const struct far_host_space *space,
+		      uint32_t client)
+{
+	return list_holder(host->attaches, space, client) ||
+	       list_holder(host->leaving, space, client);
+}
+
+void far_host_cut_client(struct far_host *host, const struct far_host_space *space,
+			 uint32_t client)
+{
+	struct far_host_attach *holder = list_holder(host->attaches, space, client);
+
+	if (holder)
+		far_host_cut(host, holder);
 }
 
 static unsigned claim_take(struct far_host *host, struct far_host_attach *attach,
 			   uint32_t client)
 {
-	struct far_host_attach *holder = far_host_holder(host, attach->space, client);
 	struct far_host_claim *claim;
 
-	if (holder)
-		return holder == attach ? ODRP_FAR_OK : ODRP_FAR_E_BUSY;
+	/* An attachment that may only read is no client, and so it needs no number. */
+	if (!(attach->rights & ODRP_FAR_WRITE))
+		return ODRP_FAR_E_RIGHTS;
+	if (*claim_find(attach, client))
+		return ODRP_FAR_OK;
+	if (far_host_claimed(host, attach->space, client))
+		return ODRP_FAR_E_BUSY;
 	if (attach->nr_claims == MAX_CLAIMS)
 		return ODRP_FAR_E_LIMIT;
 	claim = malloc(sizeof(*claim));
@@ -136,7 +200,7 @@ unsigned far_host_answer(struct far_host *host, enum odrp_far_role role,
 		claim_drop(attach, client);
 		return ODRP_FAR_OK;
 	default:
-		return far_host_holder(host, attach->space, client) ? ODRP_FAR_E_BUSY :
+		return far_host_claimed(host, attach->space, client) ? ODRP_FAR_E_BUSY :
 		       ODRP_FAR_OK;
 	}
 }
@@ -189,15 +253,47 @@ void far_host_poll(struct far_host *host)
 {
 	struct wrc_cqe cqe;
 
+	host->room = FAR_HOST_ENDS;
 	while (!host->dev->ops->cq_poll(host->dev, host->cqn, &cqe))
-		if (!far_host_loop_note(host, &cqe))
-			probe_note(host, &cqe);
+		probe_note(host, &cqe);
+	far_fence_poll(&host->fence);
+	leaving_end(host);
+}
+
+/* Ends a queue of the attachment. False: the connection is none of its queues. */
+static bool queue_gone(struct far_host *host, struct far_host_attach *attach,
+		       uint32_t conn)
+{
+	struct far_host_link **at = &attach->queues, *link;
+
+	while (*at && (*at)->conn != conn)
+		at = &(*at)->next;
+	link = *at;
+	if (!link)
+		return false;
+	*at = link->next;
+	far_host_queue_end(host, attach, link);
+	return true;
+}
+
+static bool leaving_gone(struct far_host *host, uint32_t conn)
+{
+	struct far_host_attach *attach;
+
+	for (attach = host->leaving; attach; attach = attach->next) {
+		if (control_is_open(attach) && attach->control.conn == conn) {
+			link_end(host, attach->space, &attach->control);
+			return true;
+		}
+		if (queue_gone(host, attach, conn))
+			return true;
+	}
+	return false;
 }
 
 bool far_host_gone(struct far_host *host, uint32_t conn)
 {
 	struct far_host_attach *attach;
-	struct far_host_link **at, *link;
 
 	for (attach = host->attaches; attach; attach = attach->next) {
 		/* The end of the control connection ends the attachment. */
@@ -205,15 +301,26 @@ bool far_host_gone(struct far_host *host, uint32_t conn)
 			far_host_cut(host, attach);
 			return true;
 		}
-		for (at = &attach->queues; (link = *at); at = &link->next) {
-			if (link->conn != conn)
-				continue;
-			*at = link->next;
-			far_host_queue_end(host, attach, link);
+		if (queue_gone(host, attach, conn))
 			return true;
-		}
 	}
-	return false;
+	return leaving_gone(host, conn);
+}
+
+/* ---- fences ---- */
+
+int far_host_settle(struct far_host *host, const struct far_host_space *space)
+{
+	return far_host_leaving(host, space) ? -EBUSY :
+	       far_fence_settle(&host->fence, space->ended);
+}
+
+int far_host_fence(struct far_host *host, const struct far_host_space *space,
+		   uint32_t client)
+{
+	far_host_cut_client(host, space, client);
+	return far_host_claimed(host, space, client) ? -EBUSY :
+	       far_fence_settle(&host->fence, space->ended);
 }
 
 /* ---- start and end ---- */
@@ -222,7 +329,8 @@ int far_host_init(struct far_host *host, struct nic *dev)
 {
 	int err;
 
-	*host = (struct far_host){ .dev = dev };
+	*host = (struct far_host){ .dev = dev, .room = FAR_HOST_ENDS };
+	far_fence_init(&host->fence, dev);
 	err = dev->ops->pd_alloc(dev, &host->pdn);
 	if (err)
 		return err;
@@ -245,7 +353,9 @@ void far_host_fini(struct far_host *host)
 {
 	while (host->attaches)
 		far_host_cut(host, host->attaches);
-	far_host_loop_fini(host);
+	while (host->leaving)
+		far_host_poll(host);
+	far_fence_fini(&host->fence);
 	host->dev->ops->cq_destroy(host->dev, host->cqn);
 	host->dev->ops->pd_free(host->dev, host->pdn);
 }

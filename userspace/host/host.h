@@ -15,11 +15,18 @@
 
 #include <odrp/far.h>
 
-#include "../space/layout.h"
-#include "qp.h"
+#include "../space/summary.h"
+#include "fence.h"
 
 /* Period in which the caller calls far_host_probe(). */
 #define FAR_HOST_PROBE_NS	UINT64_C(1000000000)
+
+/* Most attachments, and queues of all of them. */
+#define FAR_HOST_ATTACHES	1024u
+#define FAR_HOST_QUEUES		16384u
+
+/* Most connections that are ended between two calls of far_host_poll(). */
+#define FAR_HOST_ENDS	128
 
 /* A space. The caller owns the struct, which may be part of a larger one, and the memory. */
 struct far_host_space {
@@ -31,8 +38,11 @@ struct far_host_space {
 	bool closed;		/* attaching is refused: the set is not complete */
 	__be32 arbiter;		/* address of the set's arbiter, for join and cut; 0: none */
 	uint64_t life;		/* the set's life (far.h) */
+	bool published;
 	uint32_t pdn, key;	/* valid while the space is published */
 	struct far_sb sb;	/* copy made by publish or open; magic 0: not valid */
+	struct far_tally tally;
+	uint64_t ended;		/* far_fence_end() of its last connection */
 };
 
 struct far_host_claim {
@@ -51,12 +61,13 @@ struct far_host_link {
 /**
  * struct far_host_asker - the peer that has sent a hello
  * @pass:	number of the pass by which the peer has proved its name; 0: not proved
+ * @owner:	number of its name, or of its address if it has proved none; the caller's
  * @seal:	appends a MAC to an answer of len bytes and returns the new length; the
  *		answer has room for FAR_HOST_MAC bytes more. accepted: the answer is an
  *		accept by queue pair qpn, else a reject. Not called if @pass is 0
  */
 struct far_host_asker {
-	uint64_t pass;
+	uint64_t pass, owner;
 	size_t (*seal)(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
 		       void *answer, size_t len);
 };
@@ -69,6 +80,7 @@ struct far_host_attach {
 	struct far_host_space *space;
 	uint64_t id;
 	uint64_t pass;		/* of the peer that attached; later requests must have it */
+	uint64_t owner;		/* from struct far_host_asker */
 	__be32 ip;
 	unsigned rights;	/* ODRP_FAR_READ, ODRP_FAR_WRITE */
 	struct far_host_claim *claims;
@@ -85,29 +97,28 @@ struct far_host_attach {
  * @delete:	deletes a deletable space; NULL: no space can be deleted
  * @join:	answers a JOIN of the space's arbiter: returns enum odrp_far_status, and
  *		sets *ret_member if that is OK. NULL: no space has an arbiter
- * @arg:	first argument of @delete and @join
- * @cuts:	how many connections of clients have ended
- * @loop:	a queue pair connected to itself, for fences; made by the first fence
- * @loop_key:	key of @loop's memory, source and target of its READs
- * @loop_posted: READs posted on @loop
- * @loop_covers: value of @cuts when the READ under way was posted; 0: none is under way
- * @settled:	value of @cuts when the last completed READ was posted
+ * @refused:	NULL, or is told of each hello that is refused, and why
+ * @arg:	first argument of @delete, @join and @refused
+ * @leaving:	attachments that were cut and still have connections, in order; they keep
+ *		their claims
+ * @nr_attaches, @nr_queues: also of those that leave
+ * @room:	connections that may still be ended before the next far_host_poll()
+ * @fence:	for what connections of clients have written
  */
 struct far_host {
 	struct nic *dev;
 	uint32_t cqn;
-	uint32_t pdn;		/* of control connections and @loop: has no key of a space */
+	uint32_t pdn;		/* of control connections: has no key of a space */
 	struct far_host_space *spaces;
-	struct far_host_attach *attaches;
-	unsigned nr_attaches;
-	unsigned nr_queues;	/* of all attachments */
+	struct far_host_attach *attaches, *leaving;
+	unsigned nr_attaches, nr_queues, room;
 	void (*delete)(void *arg, struct far_host_space *space);
 	unsigned (*join)(void *arg, struct far_host_space *space, uint64_t life,
 			 uint32_t generation, struct odrp_far_member *ret_member);
+	void (*refused)(void *arg, const struct nic_event *event,
+			const struct far_host_asker *asker, const char *why);
 	void *arg;
-	uint64_t cuts, settled, loop_covers;
-	struct far_qp loop;
-	uint32_t loop_key, loop_posted;
+	struct far_fence fence;
 };
 
 /* Listens at ODRP_FAR_PORT. 0 or -errno. The caller closes dev, after far_host_fini(). */
@@ -117,40 +128,46 @@ void far_host_fini(struct far_host *host);
 
 /* attach.c */
 
-/* Ends all connections and claims of an attachment, and frees it. */
+/*
+ * Ends all connections and claims of an attachment, and frees it: at once, or, if it has
+ * many connections, in the next calls of far_host_poll(). Nothing finds it any more, but
+ * its claims stand until all connections have ended.
+ */
 void far_host_cut(struct far_host *host, struct far_host_attach *attach);
+/* Do attachments of the space (NULL: any) that were cut still have connections? If so, the
+ * caller calls far_host_poll() soon. */
+bool far_host_leaving(const struct far_host *host, const struct far_host_space *space);
 /* NULL: there is no such attachment. */
 struct far_host_attach *far_host_find(const struct far_host *host, uint64_t id);
 /*
  * Answers a question of an attachment with role `role`, about a client number: enum
- * odrp_far_status. ODRP_FAR_DETACH frees attach.
+ * odrp_far_status. ODRP_FAR_DETACH cuts attach.
  */
 unsigned far_host_answer(struct far_host *host, enum odrp_far_role role,
 			 struct far_host_attach *attach, uint32_t client);
-/* The attachment that has claimed this client number of the space, or NULL. */
-struct far_host_attach *far_host_holder(const struct far_host *host,
-					const struct far_host_space *space,
-					uint32_t client);
+/* Has an attachment claimed this client number of the space? */
+bool far_host_claimed(const struct far_host *host, const struct far_host_space *space,
+		      uint32_t client);
 /*
  * Sends a probe on each control connection. A probe fails when the client's process has
  * ended; far_host_poll() then ends the attachment.
  */
 void far_host_probe(struct far_host *host);
-/* Takes completions of probes and of the READs of fences. */
+/* Takes completions of probes and of the READs of fences, and ends at most FAR_HOST_ENDS
+ * connections of attachments that were cut. */
 void far_host_poll(struct far_host *host);
 /* Handles NIC_GONE of a connection. False: not known here; the caller releases it. */
 bool far_host_gone(struct far_host *host, uint32_t conn);
 
 /*
- * fence.c: makes sure that no operation of this client can reach the space any more. It
- * ends the attachment that has claimed the number, and then needs a READ of this NIC's
- * memory by itself to complete. 0: done. -EBUSY: not yet; call again after
- * far_host_poll().
+ * Makes sure that no operation of this client can reach the space any more. It ends the
+ * attachment that has claimed the number, and then waits for a fence. 0: done. -EBUSY: not
+ * yet; call again after far_host_poll().
  */
 int far_host_fence(struct far_host *host, const struct far_host_space *space,
 		   uint32_t client);
-/* The same for all connections that have been ended so far. */
-int far_host_settle(struct far_host *host);
+/* The same for all attachments of the space that were cut so far. */
+int far_host_settle(struct far_host *host, const struct far_host_space *space);
 
 /* serve.c: checks and answers a hello. Its contents are not trusted. */
 void far_host_serve(struct far_host *host, const struct nic_event *event,
@@ -158,8 +175,12 @@ void far_host_serve(struct far_host *host, const struct nic_event *event,
 /* Rejects a hello with status (enum odrp_far_status). */
 void far_host_refuse(struct far_host *host, const struct nic_event *event,
 		     const struct far_host_asker *asker, unsigned status);
-/* Ends all attachments made with this pass. */
-void far_host_cut_pass(struct far_host *host, uint64_t pass);
+/* Ends all attachments of this owner that were made with a pass, whatever has become of
+ * the pass. */
+void far_host_cut_owner(struct far_host *host, uint64_t owner);
+/* Ends the attachment that has claimed this client number of the space. */
+void far_host_cut_client(struct far_host *host, const struct far_host_space *space,
+			 uint32_t client);
 /* Whether the private data begin with ODRP_FAR_MAGIC. */
 bool far_host_is_hello(const struct nic_event *event);
 
@@ -181,7 +202,13 @@ int far_host_publish(struct far_host *host, struct far_host_space *space);
 int far_host_close(struct far_host *host, struct far_host_space *space);
 /* Allows attaching again, and reads the superblock anew. */
 void far_host_open(struct far_host_space *space);
-/* Ends all attachments of the space and its registration: the memory may be freed then. */
-void far_host_remove(struct far_host *host, struct far_host_space *space);
+/*
+ * Ends all attachments of the space, and its registration. Nothing finds it any more. 0: no
+ * operation of its clients can reach the memory, which others may have now. -EBUSY: not
+ * yet, as for far_host_fence(). When nothing leaves the space any more
+ * (far_host_leaving()), only data that the NIC has written may still arrive: a caller
+ * whose memory nobody gets need not wait for them.
+ */
+int far_host_remove(struct far_host *host, struct far_host_space *space);
 
 #endif

@@ -9,8 +9,4 @@
 void far_host_queue_end(struct far_host *host, struct far_host_attach *attach,
 			struct far_host_link *link);
 
-/* fence.c: handles a completion of the loop queue pair. False: of another queue pair. */
-bool far_host_loop_note(struct far_host *host, const struct wrc_cqe *cqe);
-void far_host_loop_fini(struct far_host *host);
-
 #endif

@@ -7,9 +7,7 @@
 #include "../space/summary.h"
 #include "host_priv.h"
 
-#define MAX_ATTACHES	1024u
 #define MAX_QUEUES	2048u	/* queues of an attachment */
-#define MAX_ALL_QUEUES	16384u
 #define CONTROL_LOG_SQ	2
 
 /* The answer to a question: a status, and len bytes of one of the structs. */
@@ -22,13 +20,33 @@ struct answer {
 	};
 };
 
+static const char *status_name(unsigned status)
+{
+	static const char *const names[] = {
+		[ODRP_FAR_E_MALFORMED] = "malformed hello",
+		[ODRP_FAR_E_VERSION] = "other protocol version",
+		[ODRP_FAR_E_SPACE] = "no such space",
+		[ODRP_FAR_E_ATTACH] = "no such attachment",
+		[ODRP_FAR_E_BUSY] = "number in use, or too many requests",
+		[ODRP_FAR_E_NOMEM] = "no memory",
+		[ODRP_FAR_E_LIMIT] = "a limit is reached",
+		[ODRP_FAR_E_RIGHTS] = "no right to this space",
+		[ODRP_FAR_E_INCOMPLETE] = "the space's set is not complete",
+		[ODRP_FAR_E_AUTH] = "not authenticated",
+		[ODRP_FAR_E_STARTING] = "starting",
+	};
+
+	return status < sizeof(names) / sizeof(names[0]) && names[status] ?
+	       names[status] : "unknown";
+}
+
 static size_t answer_seal(const struct far_host_asker *asker, bool accepted,
 			  uint32_t qpn, void *answer, size_t len)
 {
 	return asker->pass ? asker->seal(asker, accepted, qpn, answer, len) : len;
 }
 
-static void request_refuse(struct far_host *host, uint32_t conn,
+static void request_answer(struct far_host *host, const struct nic_event *event,
 			   const struct far_host_asker *asker,
 			   const struct answer *answer)
 {
@@ -42,10 +60,20 @@ static void request_refuse(struct far_host *host, uint32_t conn,
 	};
 
 	memcpy(rej.more, &answer->info, answer->len);
-	host->dev->ops->reject(host->dev, conn, &rej,
+	host->dev->ops->reject(host->dev, event->id, &rej,
 			       answer_seal(asker, false, 0, &rej,
 					   sizeof(rej.head) + answer->len));
-	host->dev->ops->release(host->dev, conn);
+	host->dev->ops->release(host->dev, event->id);
+}
+
+static void request_refuse(struct far_host *host, const struct nic_event *event,
+			   const struct far_host_asker *asker,
+			   const struct answer *answer)
+{
+	if (host->refused)
+		host->refused(host->arg, event, asker,
+			      status_name(answer->status));
+	request_answer(host, event, asker, answer);
 }
 
 void far_host_refuse(struct far_host *host, const struct nic_event *event,
@@ -53,7 +81,7 @@ void far_host_refuse(struct far_host *host, const struct nic_event *event,
 {
 	const struct answer answer = { .status = status };
 
-	request_refuse(host, event->id, asker, &answer);
+	request_refuse(host, event, asker, &answer);
 }
 
 bool far_host_is_hello(const struct nic_event *event)
@@ -156,7 +184,7 @@ static unsigned serve_attach(struct far_host *host, const struct nic_event *even
 		return ODRP_FAR_E_INCOMPLETE;
 	if (far_host_find(host, be64_to_cpu(hello->attach)))
 		return ODRP_FAR_E_BUSY;
-	if (host->nr_attaches == MAX_ATTACHES)
+	if (host->nr_attaches == FAR_HOST_ATTACHES)
 		return ODRP_FAR_E_LIMIT;
 	attach = calloc(1, sizeof(*attach));
 	if (!attach)
@@ -165,6 +193,7 @@ static unsigned serve_attach(struct far_host *host, const struct nic_event *even
 	attach->id = be64_to_cpu(hello->attach);
 	attach->ip = event->peer_ip;
 	attach->pass = asker->pass;
+	attach->owner = asker->owner;
 	attach->rights = hello->rights;
 	status = attach_open(host, attach, asker, event->id);
 	if (status)
@@ -232,7 +261,7 @@ static unsigned serve_queue(struct far_host *host, const struct nic_event *event
 	if (!attach)
 		return ODRP_FAR_E_ATTACH;
 	queue_replace(host, attach, be32_to_cpu(hello->number));
-	if (attach->nr_queues == MAX_QUEUES || host->nr_queues == MAX_ALL_QUEUES)
+	if (attach->nr_queues == MAX_QUEUES || host->nr_queues == FAR_HOST_QUEUES)
 		return ODRP_FAR_E_LIMIT;
 	link = calloc(1, sizeof(*link));
 	if (!link)
@@ -260,14 +289,14 @@ static unsigned serve_look(const struct far_host *host,
 			   const struct odrp_far_hello *hello, struct answer *answer)
 {
 	struct odrp_far_info *info = &answer->info;
-	const struct far_host_space *space = hello->name[0] ? space_of(host, hello) :
+	struct far_host_space *space = hello->name[0] ? space_of(host, hello) :
 		space_number(host, be32_to_cpu(hello->number));
 	struct far_summary sum = { .size = 0 };
 
 	if (!space)
 		return ODRP_FAR_E_SPACE;
 	if (space->sb.magic)
-		far_summary_of(space->base, &space->sb, &sum);
+		far_summary_of(space->base, &space->sb, &space->tally, &sum);
 	info->size = cpu_to_be64(space->size);
 	info->used = cpu_to_be64(sum.used);
 	info->clients = cpu_to_be32(sum.clients);
@@ -339,6 +368,13 @@ static unsigned serve_question(struct far_host *host, const struct nic_event *ev
 	return far_host_answer(host, hello->role, attach, be32_to_cpu(hello->number));
 }
 
+/* Else it only says how things are. */
+static bool answer_refuses(unsigned status)
+{
+	return status != ODRP_FAR_OK && status != ODRP_FAR_E_BUSY &&
+	       status != ODRP_FAR_E_SPACE && status != ODRP_FAR_E_ATTACH;
+}
+
 void far_host_serve(struct far_host *host, const struct nic_event *event,
 		    const struct far_host_asker *asker)
 {
@@ -352,9 +388,12 @@ void far_host_serve(struct far_host *host, const struct nic_event *event,
 		answer.status = serve_queue(host, event, asker, &hello);
 	else if (!answer.status) {
 		answer.status = serve_question(host, event, asker, &hello, &answer);
-		request_refuse(host, event->id, asker, &answer);
+		if (answer_refuses(answer.status))
+			request_refuse(host, event, asker, &answer);
+		else
+			request_answer(host, event, asker, &answer);
 		return;
 	}
 	if (answer.status)
-		request_refuse(host, event->id, asker, &answer);
+		request_refuse(host, event, asker, &answer);
 }

@@ -31,6 +31,7 @@ struct far_host_space *far_host_space_find(const struct far_host *host,
 static void sb_read(struct far_host_space *space)
 {
 	memset(&space->sb, 0, sizeof(space->sb));
+	space->tally = (struct far_tally){ .at = 0 };
 	if (space->size >= sizeof(space->sb))
 		memcpy(&space->sb, space->base, sizeof(space->sb));
 	if (far_sb_check(&space->sb, space->size, NULL, 0))
@@ -54,6 +55,8 @@ int far_host_publish(struct far_host *host, struct far_host_space *space)
 		return err;
 	}
 	sb_read(space);
+	space->published = true;
+	space->ended = 0;
 	space->next = host->spaces;
 	host->spaces = space;
 	return 0;
@@ -61,20 +64,20 @@ int far_host_publish(struct far_host *host, struct far_host_space *space)
 
 static void attaches_cut(struct far_host *host, const struct far_host_space *space)
 {
-	struct far_host_attach **at = &host->attaches;
+	struct far_host_attach *attach = host->attaches, *next;
 
-	while (*at)
-		if ((*at)->space == space)
-			far_host_cut(host, *at);
-		else
-			at = &(*at)->next;
+	for (; attach; attach = next) {
+		next = attach->next;
+		if (attach->space == space)
+			far_host_cut(host, attach);
+	}
 }
 
 int far_host_close(struct far_host *host, struct far_host_space *space)
 {
 	space->closed = true;
 	attaches_cut(host, space);
-	return far_host_settle(host);
+	return far_host_settle(host, space);
 }
 
 void far_host_open(struct far_host_space *space)
@@ -83,15 +86,34 @@ void far_host_open(struct far_host_space *space)
 	space->closed = false;
 }
 
-void far_host_remove(struct far_host *host, struct far_host_space *space)
+static void space_unlist(struct far_host *host, const struct far_host_space *space)
 {
 	struct far_host_space **at = &host->spaces;
+
+	while (*at && *at != space)
+		at = &(*at)->next;
+	if (*at)
+		*at = space->next;
+}
+
+/* The space has no queue pairs any more. */
+static void space_unpublish(struct far_host *host, struct far_host_space *space)
+{
 	struct nic *dev = host->dev;
 
-	attaches_cut(host, space);
-	while (*at != space)
-		at = &(*at)->next;
-	*at = space->next;
+	if (!space->published)
+		return;
 	dev->ops->mr_dereg(dev, space->key);
 	dev->ops->pd_free(dev, space->pdn);
+	space->published = false;
+}
+
+int far_host_remove(struct far_host *host, struct far_host_space *space)
+{
+	attaches_cut(host, space);
+	space_unlist(host, space);
+	if (far_host_leaving(host, space))
+		return -EBUSY;
+	space_unpublish(host, space);
+	return far_host_settle(host, space);
 }

@@ -35,6 +35,7 @@ void bed_options(struct bed_options *ret_opts)
 	ret_opts->conf.max_sessions = BED_NODES;
 	ret_opts->conf.beat_ms = BED_TICK_MS;
 	ret_opts->conf.dead_ms = 1000;
+	ret_opts->conf.dead_ms_max = 5000;
 	ret_opts->conf.auth = CONF_AUTH_REQUIRED;
 	snprintf(ret_opts->conf.keys, sizeof(ret_opts->conf.keys), "/nowhere");
 }
@@ -286,6 +287,7 @@ void bed_close(struct bed *b)
 
 	for (i = 0; i < b->nr_nodes; i++)
 		close_node(&b->nodes[i]);
+	assert_int_equal(fsm_nr_impossible, 0);
 	manager_fini(&b->m);
 	b->nic->ops->close(b->nic);
 	host_close(&b->host);

@@ -211,7 +211,8 @@ void cnode_sign(struct cnode *c, const struct odrp_wire_hello *h, uint32_t qpn,
 void cnode_sign_beat(const struct cnode *c, struct odrp_wire_beat *beat)
 {
 	if (c->info.signs)
-		auth_sign_beat(&c->proof.key, c->proof.handle, beat);
+		auth_sign_beat(&c->proof.key, c->proof.handle, beat,
+			       cnode_beat_len(c));
 }
 
 bool cnode_grant_counts(const struct cnode *c, const struct odrp_wire_signed_grant *g,

@@ -219,6 +219,7 @@ static int ask(struct cnode *c, uint32_t qpn, const struct odrp_wire_hello *h,
 static uint32_t offered(const struct cnode *c)
 {
 	return (c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0) |
+	       (c->cfg.short_beats ? 0 : ODRP_WIRE_F_LONG_BEAT) |
 	       (c->proof.handle && !c->cfg.bare_beats ? ODRP_WIRE_F_SIGNED : 0);
 }
 
@@ -240,10 +241,12 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 		.nr_slots = be64toh(a.nr_slots), .lease = be64toh(a.lease),
 		.queues = be16toh(a.max_queues), .depth = be16toh(a.depth),
 		.beat_ms = be32toh(a.beat_ms), .dead_ms = be32toh(a.dead_ms),
+		.dead_ms_max = be32toh(a.dead_ms_max),
 		.used = c->info.used, .grants = c->info.grants,
 		.answers = c->info.answers,
 		.keyed = be32toh(a.features) & ODRP_WIRE_F_KEYED,
 		.signs = be32toh(a.features) & ODRP_WIRE_F_SIGNED,
+		.long_beats = be32toh(a.features) & ODRP_WIRE_F_LONG_BEAT,
 	};
 	if (be32toh(a.features) & ~offered(c))
 		return -EPROTO;
@@ -314,31 +317,19 @@ static int take_io_accept(const struct cnode *c, struct conn *n,
 			  const struct snic_cm_event *ev, unsigned int chain)
 {
 	struct odrp_wire_io_accept a;
-	unsigned int i;
 
 	if (ev->priv_len < sizeof(a))
 		return -EPROTO;
 	memcpy(&a, ev->priv, sizeof(a));
 	if (c->proof.handle &&
-	    !answer_is_proved(&c->proof, ODRP_AUTH_REP, ev->peer_qpn, ev,
-			      sizeof(a) + a.nr_words * sizeof(n->words[0])))
+	    !answer_is_proved(&c->proof, ODRP_AUTH_REP, ev->peer_qpn, ev, sizeof(a)))
 		return -EKEYREJECTED;
 	if (be32toh(a.magic) != ODRP_WIRE_MAGIC || a.chain != chain ||
-	    a.nr_words > ODRP_WIRE_MAX_WORDS ||
-	    ev->priv_len < sizeof(a) + a.nr_words * sizeof(n->words[0]) ||
 	    be16toh(a.version) != ODRP_WIRE_VERSION ||
-	    be16toh(a.depth) > n->depth ||
-	    be16toh(a.req_len) + be16toh(a.tail_len) > REQ_ROOM)
+	    be16toh(a.depth) > n->depth)
 		return -EPROTO;
-	memcpy(n->words, ev->priv + sizeof(a),
-	       a.nr_words * sizeof(n->words[0]));
-	n->nr_words = a.nr_words;
 	n->depth = be16toh(a.depth);
-	n->req_len = be16toh(a.req_len);
-	n->tail_len = be16toh(a.tail_len);
-	n->bare = !n->req_len;
-	for (i = 0; i < n->nr_words; i++)
-		n->ahead |= n->words[i].kind == ODRP_WIRE_WORD_NEXT;
+	n->bare = c->keys_rkey && (chain == ODRP_WIRE_LOAD || chain == ODRP_WIRE_MAPPED_STORE);
 	return 0;
 }
 

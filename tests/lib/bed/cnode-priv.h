@@ -6,7 +6,7 @@
 #include "cnode.h"
 
 #define PAGE		ODRP_WIRE_PAGE_SIZE
-#define REQ_ROOM	256	/* struct odrp_wire_req and words */
+#define REQ_ROOM	256	/* of a request without its page */
 #define MAX_RAW		(PAGE + REQ_ROOM)
 #define MAX_TAGS	1024
 #define ADMIN_LOG_SQ	3
@@ -15,23 +15,19 @@
 /* One outstanding request. */
 struct tag {
 	bool busy, sent, answered;
-	uint16_t quiet_off;	/* in the request: the word that says so, or 0 */
-	uint8_t quiet;		/* its byte for a quiet request */
 	uint64_t slot, cookie;
 };
 
 /**
  * struct conn - a queue pair to the memory node
- * @requests:	ever started: r of struct odrp_wire_word
+ * @requests:	ever started
  * @posted, @completed: WQEs of the send queue
  * @tag_of:	by place in the send queue
  * @order:	tags as requests were numbered: handed out before @handed, answered
  *		before @told, started before @numbered
  * @held, @nr_held: tags of requests that are not posted yet, in order, so that
  *		later ones may speak for them
- * @ahead:	a request says whether the next is quiet (ODRP_WIRE_WORD_NEXT),
- *		and not whether it is itself
- * @promised:	and the last has said so
+ * @promised:	the last request has said that the next is quiet
  * @nr_quiet:	quiet requests since the last that is to be answered
  * @bufs:	a request and a page for each tag
  * @bare:	takes no requests: READs and WRITEs by key
@@ -39,15 +35,14 @@ struct tag {
 struct conn {
 	uint32_t cm_id, qpn;
 	bool up, broken;
-	uint16_t depth, req_len, tail_len;
-	unsigned int nr_words, nr_busy, log_sq, log_rq;
-	struct odrp_wire_word words[ODRP_WIRE_MAX_WORDS];
+	uint16_t depth;
+	unsigned int nr_busy, log_sq, log_rq;
 	uint64_t requests;
 	uint32_t posted, completed, received;
 	uint32_t handed, told, numbered;
 	uint16_t *order;
 	unsigned int held[3], nr_held;
-	bool ahead, promised, bare;
+	bool promised, bare;
 	unsigned int nr_quiet;
 	struct tag *tags;
 	uint16_t *tag_of;
@@ -112,12 +107,12 @@ static inline struct conn *conn_of(const struct cnode *c, unsigned int queue,
 }
 
 /* Bytes of a request, with the page if there is one. */
-static inline size_t conn_req_bytes(const struct conn *n, unsigned int chain)
+static inline size_t conn_req_bytes(unsigned int chain)
 {
 	bool store = chain == ODRP_WIRE_MAPPED_STORE ||
 		     chain == ODRP_WIRE_UNMAPPED_STORE;
 
-	return n->req_len + n->tail_len + (store ? PAGE : 0);
+	return ODRP_WIRE_REQ_LEN + (store ? PAGE + ODRP_WIRE_END_LEN : 0);
 }
 
 /* Sends the REQ and waits for what comes back: *ev. */
@@ -130,6 +125,11 @@ int cnode_prove(struct cnode *c, struct cnode_refusal *no);
 /* The hello as a request of that queue pair, with the next counter. */
 void cnode_sign(struct cnode *c, const struct odrp_wire_hello *h, uint32_t qpn,
 		struct odrp_auth_req *ret_req);
+
+static inline uint32_t cnode_beat_len(const struct cnode *c)
+{
+	return odrp_wire_beat_len(c->info.long_beats ? ODRP_WIRE_F_LONG_BEAT : 0);
+}
 
 /* Fills in the MAC of a heartbeat, if they have one. */
 void cnode_sign_beat(const struct cnode *c, struct odrp_wire_beat *beat);

@@ -23,39 +23,6 @@ static void put_be(uint8_t *p, uint64_t v, unsigned int len)
 	}
 }
 
-static size_t put_words(const struct conn *n, uint8_t *p, struct tag *t)
-{
-	static const struct {
-		unsigned int len;
-		uint64_t mask;
-	} kinds[] = {
-		[ODRP_WIRE_WORD_INDEX] = { 2, 0xffff },
-		[ODRP_WIRE_WORD_ENABLE] = { 4, 0xffff },
-		[ODRP_WIRE_WORD_WAIT] = { 4, 0xffffff },
-		[ODRP_WIRE_WORD_DBR] = { 4, 0xffff },
-		[ODRP_WIRE_WORD_ANSWER] = { 1, 0xff },
-		[ODRP_WIRE_WORD_END] = { 4, 0xffff },
-		[ODRP_WIRE_WORD_NEXT] = { 1, 0xff },
-	};
-	unsigned int i;
-	size_t len = 0;
-
-	for (i = 0; i < n->nr_words; i++) {
-		const struct odrp_wire_word *w = &n->words[i];
-		uint64_t v = be16toh(w->base) + n->requests * w->step;
-
-		if (w->kind == ODRP_WIRE_WORD_ANSWER ||
-		    w->kind == ODRP_WIRE_WORD_NEXT) {
-			v = be16toh(w->base);
-			t->quiet_off = sizeof(struct odrp_wire_req) + len;
-			t->quiet = w->step;
-		}
-		put_be(p + len, v & kinds[w->kind].mask, kinds[w->kind].len);
-		len += kinds[w->kind].len;
-	}
-	return len;
-}
-
 /* One data segment; signaled.  The caller knows that there is room. */
 static int post(struct cnode *c, struct conn *n, uint8_t opcode,
 		uint64_t addr, uint32_t key, uint32_t len, uint64_t raddr,
@@ -155,31 +122,22 @@ static int post_held(struct cnode *c, struct conn *n)
 {
 	unsigned int chain = (n - c->conns) % ODRP_WIRE_NR_CHAINS;
 	unsigned int tag = pop_held(n);
-	const struct tag *t = &n->tags[tag];
 	uint8_t *p = tag_buf(n, tag);
-	bool quiet = false, say;
 
-	if (t->quiet_off)
-		quiet = n->ahead ? n->promised :
-				   may_be_quiet(c, n, n->nr_held);
-	n->nr_quiet = quiet ? n->nr_quiet + 1 : 0;
-	say = quiet;
-	if (n->ahead)
-		say = n->promised = n->nr_held &&
-				    may_be_quiet(c, n, n->nr_held - 1);
-	if (say)
-		p[t->quiet_off] = t->quiet;
+	n->nr_quiet = n->promised ? n->nr_quiet + 1 : 0;
+	n->promised = n->nr_held && may_be_quiet(c, n, n->nr_held - 1);
+	if (n->promised)
+		p[sizeof(struct odrp_wire_req)] = ODRP_WIRE_NEXT_QUIET;
 	return post(c, n, WRC_WQE_SEND, (uintptr_t)p, n->key,
-		    conn_req_bytes(n, chain), 0, 0, tag);
+		    conn_req_bytes(chain), 0, 0, tag);
 }
 
 /*
- * The request of a tag is complete: post it, or hold it back for the next, or
- * the next two.
+ * The request of a tag is complete: post it, or hold it back for the next two.
  */
 static int post_or_hold(struct cnode *c, struct conn *n, unsigned int tag)
 {
-	unsigned int keep = c->cfg.answer_every < 2 ? 0 : n->ahead ? 2 : 1;
+	unsigned int keep = c->cfg.answer_every < 2 ? 0 : 2;
 	int r = 0;
 
 	n->held[n->nr_held++] = tag;
@@ -229,12 +187,10 @@ int cnode_submit(struct cnode *c, unsigned int queue,
 	memcpy(p, &req, sizeof(req));
 	if (n->bare && is_store(chain))
 		memcpy(p + REQ_ROOM, page, PAGE);
-	if (!n->bare && sizeof(req) + put_words(n, p + sizeof(req), &n->tags[tag]) !=
-	    (size_t)n->req_len + n->tail_len)
-		return -EPROTO;
+	p[sizeof(req)] = ODRP_WIRE_NEXT_ANSWERED;
 	if (is_store(chain) && !n->bare) {
-		memcpy(p + n->req_len + PAGE, p + n->req_len, n->tail_len);
-		memcpy(p + n->req_len, page, PAGE);
+		memcpy(p + ODRP_WIRE_REQ_LEN, page, PAGE);
+		memset(p + ODRP_WIRE_REQ_LEN + PAGE, 0, ODRP_WIRE_END_LEN);
 	}
 	n->tags[tag].busy = true;
 	n->order[n->numbered++ % MAX_TAGS] = tag;
@@ -486,10 +442,11 @@ int cnode_beat(struct cnode *c, uint64_t want)
 	b->ctl_raddr = htobe64((uintptr_t)&c->mem->signed_grant);
 	b->ctl_rkey = htobe32(c->mem_key);
 	b->flags = htobe32(c->leaving ? ODRP_WIRE_BEAT_BYE : 0);
+	b->dead_ms = htobe32(c->cfg.dead_ms);
 	cnode_sign_beat(c, b);
 	leave(&c->cfg, 0);
 	return post(c, &c->admin, WRC_WQE_WRITE, (uintptr_t)b, c->mem_key,
-		    sizeof(*b), c->beat_raddr, c->beat_rkey, MAX_TAGS);
+		    cnode_beat_len(c), c->beat_raddr, c->beat_rkey, MAX_TAGS);
 }
 
 /* Until all that was posted on the admin connection is done. */

@@ -24,6 +24,8 @@ struct cnode;
  * @keyed:	READs and WRITEs its pages by keys of its own, if the memory node lets it
  * @name:	who it is, and @secret what it proves that by; NULL: it does not
  * @bare_beats:	with a secret, too: heartbeats have no MAC
+ * @short_beats: heartbeats have no fields behind their MAC
+ * @dead_ms:	how long the memory node is asked to keep a silent session
  * @ignore_lease: take pages beyond the lease
  * @answer_every: requests of a connection that are submitted without a flush in
  *		between ask only for each such answer; 0: for every one
@@ -38,7 +40,8 @@ struct cnode_config {
 	uint16_t queues, depth;
 	uint64_t nr_slots;
 	unsigned int chains;
-	bool keyed, bare_beats, ignore_lease;
+	bool keyed, bare_beats, short_beats, ignore_lease;
+	uint32_t dead_ms;
 	unsigned int answer_every;
 	bool (*pump)(void *arg);
 	void *arg;
@@ -63,10 +66,10 @@ struct cnode_refusal {
 struct cnode_info {
 	uint64_t session, token, nr_slots, lease, used;
 	uint16_t queues, depth;
-	uint32_t beat_ms, dead_ms;
+	uint32_t beat_ms, dead_ms, dead_ms_max;
 	uint64_t grants;
 	uint64_t answers;	/* ever */
-	bool drain, keyed, signs;
+	bool drain, keyed, signs, long_beats;
 };
 
 /* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */

@@ -44,6 +44,11 @@ static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 					  ret_key));
 }
 
+static int mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key)
+{
+	return made(real_node->mr_again(nic, key, pdn, ret_key));
+}
+
 static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 {
 	return made(real->cq_create(nic, log_size, ret_cqn));
@@ -85,6 +90,8 @@ void count_wrap(struct nic *nic)
 	real_node = nic->node->ops;
 	wrapped_node = *real_node;
 	wrapped_node.ksm_create = ksm_create;
+	if (real_node->mr_again)
+		wrapped_node.mr_again = mr_again;
 	nic->node->ops = &wrapped_node;
 	live = 0;
 }

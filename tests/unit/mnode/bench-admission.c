@@ -74,7 +74,7 @@ void __wrap_manager_events(struct manager *m)
 
 enum lend_todo __wrap_manager_work(struct manager *m)
 {
-	bool settling = m->nr_sess && m->sess[0]->settle;
+	bool settling = m->nr_sess && sess_state_settles(m->sess[0]->state);
 	struct moment began = moment();
 	enum lend_todo todo = __real_manager_work(m);
 

@@ -566,8 +566,7 @@ static unsigned int regions(struct region r[9])
 	r[n++] = (struct region){ "own chain", (uintptr_t)q->arena.va,
 				  q->arena_key };
 	r[n++] = (struct region){ "other's heartbeat",
-				  (uintptr_t)other->beat_mem.va,
-				  other->beat_key };
+				  SESS_BEAT_IOVA, other->beat_key };
 	return n;
 }
 
@@ -625,9 +624,9 @@ static const struct own {
 	uint32_t off, len;
 	bool allowed;
 } own[] = {
-	{ false, true, 0, 64, true },
-	{ false, true, 0, 65, false },
-	{ false, false, 0, 64, false },
+	{ false, true, 0, 128, true },
+	{ false, true, 0, 129, false },
+	{ false, false, 0, 128, false },
 	{ true, false, 0, 64 * 8, true },
 	{ true, false, 63 * 8, 8, true },
 	{ true, false, 63 * 8, 9, false },
@@ -647,8 +646,7 @@ static void touch_own(const struct own *t)
 	c = bed.nodes[0].cnode;
 	s = bed.m.sess[0];
 	assert_int_equal(cnode_rdma_raw(c, -1, 0, t->write, t->off +
-					(t->table ? 0 :
-					 (uintptr_t)s->beat_mem.va),
+					(t->table ? 0 : SESS_BEAT_IOVA),
 					t->table ? s->tt_rkey : s->beat_key,
 					t->len), 0);
 	bed_pass(&bed, 200);

@@ -56,7 +56,7 @@ static bool is_arming(struct sess *s)
 
 	sess_for_each_queue(s, n, c, q) {
 		nr += q->arming;
-		half |= q->arming && !q->closing && q->step > 2;
+		half |= q->arming && !conn_is_closing(q->state) && q->step > 2;
 	}
 	if (nr > most_arming)
 		most_arming = nr;
@@ -453,7 +453,7 @@ static void pause_first(struct sess *s)
 	do {
 		manager_work(&bed.m);
 		sess_for_each_queue(s, n, c, q)
-			late |= q->cm_id && !q->closing;
+			late |= q->cm_id && !conn_is_closing(q->state);
 	} while (is_arming(s));
 }
 

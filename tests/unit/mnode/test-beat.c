@@ -43,7 +43,8 @@ static struct odrp_wire_beat next_beat(void)
 	struct odrp_wire_beat b = sess()->said;
 
 	b.beat = htobe64(sess()->last_beat + 1);
-	auth_sign_beat(&sess()->key, sess()->handle, &b);
+	auth_sign_beat(&sess()->key, sess()->handle, &b,
+		       sizeof(struct odrp_wire_beat));
 	return b;
 }
 
@@ -72,6 +73,14 @@ static void test_signed(void **state)
 	bed_pass(&bed, 500);
 	cnode_info(bed.nodes[0].cnode, &info);
 	assert_true(info.drain);
+	close_one();
+}
+
+/* The compute node learns where to write by an offset, and not where the agent's memory is. */
+static void test_no_address(void **state)
+{
+	open_one();
+	assert_int_equal(bed.nodes[0].cnode->beat_raddr, 0);
 	close_one();
 }
 
@@ -118,15 +127,16 @@ static void test_forged_lease(void **state)
 	assert_false(write_and_look(&b));
 	/* The MAC of another handshake. */
 	b = next_beat();
-	auth_sign_beat(&sess()->key, sess()->handle + 1, &b);
+	auth_sign_beat(&sess()->key, sess()->handle + 1, &b,
+		       sizeof(struct odrp_wire_beat));
 	assert_false(write_and_look(&b));
 	assert_memory_equal(&before, &sess()->lease, sizeof(before));
 	assert_memory_equal(&was, &sess()->said, sizeof(was));
 	assert_int_equal(sess()->wrong_macs, 4);
 	assert_int_equal(sess()->silent_ms, 4);
-	assert_false(sess()->forged_said);
+	assert_false(sess()->logged & SESS_LOG_FORGED);
 	manager_tick(&bed.m, 1);
-	assert_true(sess()->forged_said);
+	assert_true(sess()->logged & SESS_LOG_FORGED);
 	/* What is right goes on as before. */
 	bed_pass(&bed, 300);
 	assert_int_equal(sess()->wrong_macs, 0);
@@ -145,7 +155,8 @@ static void test_replayed(void **state)
 	open_one();
 	old = next_beat();
 	old.flags = htobe32(ODRP_WIRE_BEAT_BYE);
-	auth_sign_beat(&sess()->key, sess()->handle, &old);
+	auth_sign_beat(&sess()->key, sess()->handle, &old,
+		       sizeof(struct odrp_wire_beat));
 	sess()->last_beat += 2;	/* as if it had said so, and more since */
 	for (i = 1; i <= 3; i++) {
 		assert_false(write_and_look(&old));
@@ -169,7 +180,9 @@ static void test_half_seen(void **state)
 	new.beat = htobe64(0x0102030405060708);
 	new.want = htobe64(33);
 	new.flags = htobe32(ODRP_WIRE_BEAT_BYE);
-	auth_sign_beat(&sess()->key, sess()->handle, &new);
+	memset(&new.dead_ms, 0x5a, sizeof(new) - ODRP_WIRE_SHORT_BEAT);
+	auth_sign_beat(&sess()->key, sess()->handle, &new,
+		       sizeof(struct odrp_wire_beat));
 	for (len = 1; len < sizeof(new); len++) {
 		part = old;
 		memcpy(&part, &new, len);
@@ -195,7 +208,8 @@ static void test_of_before(void **state)
 	open_one();
 	b = next_beat();
 	b.beat = htobe64(1 << 20);
-	auth_sign_beat(&sess()->key, sess()->handle, &b);
+	auth_sign_beat(&sess()->key, sess()->handle, &b,
+		       sizeof(struct odrp_wire_beat));
 	cnode_lose(bed.nodes[0].cnode, true);
 	bed_pass(&bed, 300);
 	assert_false(sess_attached(sess()));
@@ -261,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signed),
+		cmocka_unit_test(test_no_address),
 		cmocka_unit_test(test_forged_goodbye),
 		cmocka_unit_test(test_forged_lease),
 		cmocka_unit_test(test_replayed),

@@ -35,17 +35,6 @@ static void is_forge(const struct snic_forge *f)
 	assert_int_equal(f->after, 3);
 }
 
-static void test_nic_old_words(void **state)
-{
-	struct nic_soft_opts o;
-
-	assert_int_equal(nic_soft_parse("ip=10.77.0.1,packet=eth0,lie_imm=0.5,"
-		"lie_data=1,lie_length=0.25,lie_target=0.125,lie_again=0.75,"
-		"lie_opcode=0.1,lie_late=0.3,lie_hello=0.2,lies=9,truths=3",
-		&o, why), 0);
-	is_forge(&o.forge);
-}
-
 static void test_nic_all_words(void **state)
 {
 	struct nic_soft_opts o;
@@ -91,6 +80,9 @@ static void test_nic_udp(void **state)
 	assert_int_equal(o.ports[1].udp[0].port, 0);
 	assert_int_equal(o.ports[1].udp[1].ip, htonl(0xc0000202));
 	assert_int_equal(o.ports[1].udp[1].port, 8);
+	assert_int_equal(nic_soft_parse("ip=10.77.0.1,udp=0.0.0.0:0:localhost:8", &o, why), 0);
+	assert_int_equal(o.ports[0].udp[1].ip, htonl(INADDR_LOOPBACK));
+	assert_string_equal(o.ports[0].remote, "localhost:8");
 }
 
 static void test_nic_defaults(void **state)
@@ -128,6 +120,7 @@ static const char *const bad_nics[][2] = {
 	{ "ip=10.77.0.1/24,udp=192.0.2:1:192.0.2.2:2", "udp=192.0.2:1" },
 	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:0.0.0.0:2", "0.0.0.0" },
 	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:192.0.2.2:2:3", "2:3" },
+	{ "ip=10.77.0.1/24,udp=192.0.2.1:1:no-such-host.invalid:2", "no IPv4 address" },
 	{ "ip=10.77.0.1/24,packet=averyveryverylongname", "packet=" },
 	{ "ip=10.77.0.1/24,mac=1:2:3", "mac=1:2:3" },
 	{ "ip=10.77.0.1/24,mac=01:00:00:00:00:00", "unicast" },
@@ -215,8 +208,8 @@ static const char *const bad_settings[][2] = {
 	{ "beat-ms", "1" }, { "dead-ms", "0" }, { "max-sessions", "0" },
 	{ "max-slots", "0" }, { "populate", "maybe" }, { "log-level", "loud" },
 	{ "control", "" }, { "reserve", "-1" }, { "reserve", "0" },
-	{ "store", "swap" }, { "store", "" }, { "store-pages", "-1" },
-	{ "recycle", "nobody" }, { "depth", "1024" },
+	{ "store-pages", "-1" },
+	{ "depth", "1024" },
 	{ "max-slots", "536870913" },
 	{ "order", "fences" }, { "order", "" }, { "order", "auto|wait" },
 	{ "scrub", "maybe" }, { "translate", "nobody" }, { "translate", "ni" },
@@ -291,32 +284,6 @@ static void test_good_settings(void **state)
 	assert_int_equal(conf_check(&c, why), 0);
 	c.store_pages = 7;
 	assert_int_equal(conf_check(&c, why), -EINVAL);
-}
-
-/* What was insecure says so, and what does it now; what all do changes nothing. */
-static void test_removed_settings(void **state)
-{
-	static const char *const gone[][4] = {
-		{ "store", "copy", "exchange", "all stores exchange pages" },
-		{ "recycle", "client", "node", "a table of the memory node" },
-	};
-	struct conf c, before;
-	char words[64];
-	unsigned int i;
-
-	conf_init(&c);
-	before = c;
-	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
-		assert_int_equal(conf_set(&c, gone[i][0], gone[i][2], why), 0);
-		assert_int_equal(conf_set(&c, gone[i][0], gone[i][1], why),
-				 -EINVAL);
-		snprintf(words, sizeof(words), "%s=%s: expected %s, or no such "
-			 "setting", gone[i][0], gone[i][1], gone[i][2]);
-		if (strncmp(why, words, strlen(words)) ||
-		    !strstr(why, "insecure") || !strstr(why, gone[i][3]))
-			fail_msg("%s", why);
-	}
-	assert_memory_equal(&c, &before, sizeof(c));
 }
 
 /* ---- file ------------------------------------------------------------------------- */
@@ -428,7 +395,7 @@ static void test_spaces(void **state)
 	struct conf c;
 	unsigned int i;
 
-	assert_int_equal(read_text(&c, "[space a]\nsize = 8M\nclients = 3\n"
+	assert_int_equal(read_text(&c, "[space a]\nsize = 8M\n"
 				   "[mnode]\npool = 64M\n[space B.c-d_9]\nsize=4M\n"
 				   "dead-ms = 70\nchunk = 2M\n[space a]\nclients = 4\n"), 0);
 	assert_int_equal(c.nr_spaces, 2);
@@ -471,7 +438,7 @@ static void test_clients(void **state)
 	struct conf c;
 	unsigned int i;
 
-	assert_int_equal(read_text(&c, "[client a]\nmax-pages = 8\nweight = 7\n"
+	assert_int_equal(read_text(&c, "[client a]\nweight = 7\n"
 				   "[client *]\nmax-sessions = 3\nmax-connections = 65\n"
 				   "[client 10.0.0.1]\nguaranteed-pages = 5\n"
 				   "[client a]\nmax-pages = 9\nmax-requests = 6\n"
@@ -513,6 +480,30 @@ static void test_file_continued(void **state)
 	assert_int_equal(read_text(&c, text), 0);
 	assert_string_equal(c.nic, want);
 	assert_int_equal(c.queues, 3);
+}
+
+/* A line that would be lost, or that takes another's place, is refused by its number. */
+static void test_file_lines(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "[mnode]\npool = 1G\npool = 2G\n", ":3: pool: given twice" },
+		{ "[mnode]\nnic = soft:ip=10.0.0.1\nnic = soft:\n", ":3: nic: given twice" },
+		{ "[mnode]\npool = 1G\n[space a]\nsize = 4M\n[mnode]\n pool = 1G\n",
+		  ":6: pool: given twice" },
+		{ "[space a]\nsize = 4M\n[client a]\nweight = 1\nweight = 2\n",
+		  ":5: weight: given twice" },
+		{ "[mnode]\npool = 1G\n\t64M\n", ":3: pool: goes on in an indented line" },
+		{ "[mnode\npool = 1G\n", ":1: section [mnode: expected a ']'" },
+		{ "[mnode]\nqueues = 2\n[space a\nsize = 4M\n",
+		  ":3: section [space a: expected a ']'" },
+	};
+	struct conf c;
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (read_text(&c, bad[i][0]) != -EINVAL || !strstr(why, bad[i][1]))
+			fail_msg("'%s': %s", bad[i][0], why);
+	assert_int_equal(read_text(&c, "[space a]\nsize = 4M\n[space b]\nsize = 4M\n"), 0);
 }
 
 /* Not cut off in silence. */
@@ -573,7 +564,9 @@ static void test_sample(void **state)
 	assert_int_equal(c.reserve, lease_default_slack(c.pool / 4096));
 	assert_int_equal(c.store_pages,
 			 stock_default_target(c.pool / 4096, UINT64_MAX));
+	assert_int_equal(c.metadata, c.pool / 2);
 	conf_init(&as_is);
+	as_is.metadata = c.metadata;
 	as_is.reserve = c.reserve;
 	as_is.store_pages = c.store_pages;
 	memcpy(as_is.nic, c.nic, sizeof(c.nic));
@@ -633,7 +626,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nic_all_words),
-		cmocka_unit_test(test_nic_old_words),
 		cmocka_unit_test(test_nic_udp),
 		cmocka_unit_test(test_nic_defaults),
 		cmocka_unit_test(test_nic_bad),
@@ -641,11 +633,11 @@ int main(void)
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_bad_settings),
 		cmocka_unit_test(test_good_settings),
-		cmocka_unit_test(test_removed_settings),
 		cmocka_unit_test(test_spaces),
 		cmocka_unit_test(test_clients),
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_file_continued),
+		cmocka_unit_test(test_file_lines),
 		cmocka_unit_test(test_file_long_line),
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_manual),

@@ -270,6 +270,8 @@ static void test_others(void **state)
 	assert_non_null(strstr(said, "0 lost"));
 	assert_int_equal(show("check", object_of("check")), EXIT_OK);
 	assert_non_null(strstr(said, "exactly one place"));
+	assert_int_equal(show("metrics", object_of("metrics")), EXIT_OK);
+	assert_non_null(strstr(said, "# TYPE odrp_mnode_uptime_seconds gauge\n"));
 }
 
 static void test_clients(void **state)
@@ -346,9 +348,9 @@ static void test_commands(void **state)
 		{ "[]", "expected an object with \"command\", a string" },
 		{ "{\"command\":1}", "expected an object with \"command\", a string" },
 		{ "{\"command\":\"frob\"}", "command 'frob': expected status, check, "
-		  "sessions, clients, evict, revoke, drain, undrain or delete-space" },
+		  "sessions, clients, metrics, evict, revoke, drain, undrain or delete-space" },
 		{ "{\"command\":\"\"}", "command '': expected status, check, "
-		  "sessions, clients, evict, revoke, drain, undrain or delete-space" },
+		  "sessions, clients, metrics, evict, revoke, drain, undrain or delete-space" },
 		{ "{\"command\":\"evict\"}",
 		  "evict: expected \"session\", the number of a session" },
 		{ "{\"command\":\"evict\",\"session\":\"1\"}",
@@ -396,7 +398,7 @@ static char *line_of(struct json_object *obj)
 /* A session, as chains or as keys find its pages. */
 static struct json_object *sessions_of(bool keyed, uint64_t loads, uint64_t stores)
 {
-	struct json_object *obj = object_of("sessions"), *chains;
+	struct json_object *obj = object_of("status"), *chains;
 	struct json_object *s = first_session(obj);
 
 	change(s, "keyed", json_object_new_boolean(keyed));
@@ -432,24 +434,35 @@ static void test_top_line(void **state)
 	to = sessions_of(false, 500, 7);
 	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
 	column("ID", line, "1");
-	column("LOADS/S", line, "200");
-	column("MAPPED/S", line, "0");
-	column("UNMAPPD/S", line, "0");
+	column("LOAD/S", line, "200");
+	column("MAPD/S", line, "0");
+	column("UNMP/S", line, "0");
 	column("USED MB", line, "2.0");
-	column("LEASE MB", line, "4.0");
+	column("LEASED", line, "4.0");
 	assert_non_null(strstr(line, " live "));
 	/* A counter that has begun anew; and no time. */
 	mnode_top_line(first_session(to), first_session(from), 2000000000, line);
-	column("LOADS/S", line, "0");
+	column("LOAD/S", line, "0");
 	mnode_top_line(first_session(from), first_session(to), 0, line);
-	column("LOADS/S", line, "0");
+	column("LOAD/S", line, "0");
+	/* The largest numbers fit a terminal. */
+	change(first_session(to), "silent_ms", json_object_new_int64(89999999));
+	change(first_session(to), "used", json_object_new_int64(1u << 28));
+	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
+	column("USED MB", line, "1048576");
+	column("SILENT", line, "90M");
+	assert_true(strlen(line) <= 80);
+	mnode_top_head(line);
+	assert_true(strlen(line) <= 80);
+	mnode_top_space_head(line);
+	assert_true(strlen(line) <= 80);
 	json_object_put(to);
 	/* What is not counted is not 0. */
 	to = sessions_of(true, 500, 47);
 	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
-	column("LOADS/S", line, "keys");
-	column("MAPPED/S", line, "keys");
-	column("UNMAPPD/S", line, "20");
+	column("LOAD/S", line, "keys");
+	column("MAPD/S", line, "keys");
+	column("UNMP/S", line, "20");
 	json_object_put(to);
 	json_object_put(from);
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -36,9 +37,12 @@ int __wrap_sd_event_now(sd_event *e, clockid_t clock, uint64_t *usec)
 	return 0;
 }
 
+static unsigned int nr_asked;
+
 /* The request itself. */
 static struct json_object *echo(void *arg, struct json_object *req)
 {
+	nr_asked++;
 	return json_object_get(req);
 }
 
@@ -112,6 +116,49 @@ static void test_lines(void **state)
 	close(fd);
 }
 
+/* Many requests at once: one in a turn of the loop, and all of them in the end, although
+ * their client says nothing more. */
+static void test_many(void **state)
+{
+	unsigned int i, before = nr_asked, last;
+	char heard[100 * 4];
+	int fd = dial();
+
+	for (i = 0; i < 100; i++)
+		assert_int_equal(send(fd, "[1]\n", 4, MSG_NOSIGNAL), 4);
+	shutdown(fd, SHUT_WR);
+	for (i = 0; i < ROUNDS && nr_asked - before < 100; i++) {
+		last = nr_asked;
+		turn(1);
+		assert_in_range(nr_asked - last, 0, 1);
+		recv(fd, heard, sizeof(heard), MSG_DONTWAIT);
+	}
+	assert_int_equal(nr_asked - before, 100);
+	close(fd);
+}
+
+/* The process can have no more descriptors: a connection waits, and does not keep the loop
+ * turning. */
+static void test_no_descriptor(void **state)
+{
+	struct rlimit limit, most;
+	int fd = dial(), next = dup(fd), i;
+
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &most), 0);
+	limit = most;
+	limit.rlim_cur = next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (i = 0; i < 20 && sd_event_run(event, 0) > 0; i++)
+		;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &most), 0);
+	assert_in_range(i, 1, 19);
+	ahead_usec = 1000 * 1000;
+	assert_true(sd_event_run(event, LONG_USEC) > 0);	/* the timer, after a second */
+	expect(fd, "[1]\n", "[1]\n");
+	close(fd);
+}
+
 /* Half a question lasts as long as none. */
 static void test_silent(void **state)
 {
@@ -143,6 +190,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lines, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_descriptor, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
 	};
 

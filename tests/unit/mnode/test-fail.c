@@ -142,6 +142,8 @@ bool __wrap_manager_arm_some(struct manager *m);
 void __real_manager_unwait(struct manager *m, struct sess *s);
 void __wrap_manager_unwait(struct manager *m, struct sess *s);
 static bool wrapping;
+/* What happens while the next session is being opened. */
+static void (*while_opening)(struct manager *m);
 
 void __wrap_manager_events(struct manager *m)
 {
@@ -153,6 +155,10 @@ bool __wrap_manager_open_some(struct manager *m)
 {
 	bool more;
 
+	if (while_opening && m->nr_sess && m->sess[0]->state == SESS_OPENING) {
+		while_opening(m);
+		while_opening = NULL;
+	}
 	armed = wrapping && !only_keys;
 	more = __real_manager_open_some(m);
 	armed = false;
@@ -212,6 +218,13 @@ static void wrap(struct nic *nic)
 static struct bed bed;
 static uint8_t page[ODRP_WIRE_PAGE_SIZE] __attribute__((aligned(8)));
 
+/* Objects of the NIC, but domain, completion queue, queue pair and key of the fence, which
+ * the first end of a chain makes. */
+static long nr_live(void)
+{
+	return count_live() - (bed.m.lender.fence.loop.dev ? 4 : 0);
+}
+
 /* BUSY: it was a handshake. */
 static void expect_failed(int r, const struct cnode_refusal *no)
 {
@@ -254,6 +267,49 @@ static void test_session(void **state)
 	bed_check(&bed, 1);
 	armed = false;
 	wrapping = false;
+	bed_close(&bed);
+}
+
+/* A session that ends before its accept: the peer is told at once to try again. */
+static void ends_while_opening(void (*act)(struct manager *m))
+{
+	struct bed_node *n = &bed.nodes[0];
+	struct cnode_refusal no;
+	struct bed_options o;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	n->cfg.nr_slots = 64;
+	n->cfg.queues = 1;
+	n->cfg.depth = 7;
+	while_opening = act;
+	assert_int_equal(cnode_open(&n->cfg, &n->cnode, &no), -ECONNREFUSED);
+	assert_null(while_opening);
+	assert_int_equal(no.status, ODRP_WIRE_E_BUSY);
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	assert_int_equal(bed.m.sess_total, 0);
+	bed_check(&bed, 0);
+}
+
+static void evict(struct manager *m)
+{
+	manager_kill(m, m->sess[0], WHY_EVICTED);
+}
+
+static void test_evicted_opening(void **state)
+{
+	ends_while_opening(evict);
+	assert_int_equal(bed.m.sess_evicted, 1);
+	bed_connect(&bed, 0, 64, 1, 7);
+	bed_close(&bed);
+}
+
+/* The next agent would know nothing of a session that is accepted now. */
+static void test_paused_opening(void **state)
+{
+	ends_while_opening(manager_pause);
+	assert_int_equal(bed.m.sess_evicted, 0);
 	bed_close(&bed);
 }
 
@@ -391,7 +447,7 @@ static void test_resume(void **state)
 	bed_connect(&bed, 0, 64, 1, 7);
 	c = bed.nodes[0].cnode;
 	map_some(c, 20);
-	live = count_live();
+	live = nr_live();
 	for (say = 0; say < 2; say++) {
 		r = -1;
 		for (times = 0; r; times++) {
@@ -399,13 +455,13 @@ static void test_resume(void **state)
 			r = resume_once(c, times, say);
 			armed = false;
 			assert_int_equal(bed.m.nr_sess, 1);
-			assert_int_equal(bed.m.sess[0]->state, SESS_LIVE);
+			assert_true(sess_is_live(bed.m.sess[0]));
 			waits += !sess_attached(bed.m.sess[0]);
 			bed_settle(&bed);
 			bed_check(&bed, 20);
 		}
 		assert_true(times > 50);
-		assert_int_equal(count_live(), live);
+		assert_int_equal(nr_live(), live);
 		}
 	assert_true(waits > 5);
 	for (slot = 0; slot < 20; slot++) {
@@ -415,7 +471,7 @@ static void test_resume(void **state)
 	cnode_close(c);
 	bed.nodes[0].cnode = NULL;
 	bed_settle(&bed);
-	assert_int_equal(count_live(), nr_tables());
+	assert_int_equal(nr_live(), nr_tables());
 	bed_check(&bed, 0);
 	armed = false;
 	wrapping = false;
@@ -458,6 +514,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_session),
+		cmocka_unit_test(test_evicted_opening),
+		cmocka_unit_test(test_paused_opening),
 		cmocka_unit_test(test_no_keys),
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_resume),

@@ -125,7 +125,7 @@ static void expect_undisturbed(void)
 
 		assert_int_equal(s->id, i + 1);
 		assert_true(sess_attached(s));
-		assert_false(s->disorder);
+		assert_int_equal(s->damage, DAMAGE_NONE);
 		assert_false(s->lease.overdrawn);
 		assert_false(cnode_admin_broken(loads[i].cnode));
 		for (q = 0; q < QUEUES; q++) {

@@ -344,6 +344,27 @@ static void test_does_not_read(void **state)
 	close(fd);
 }
 
+/* Clients that never read their page hold all places: newcomers wait for a second. */
+static void test_none_reads(void **state)
+{
+	int fd[HTTP_CLIENTS], i;
+
+	page_len = 16 << 20;
+	for (i = 0; i < HTTP_CLIENTS; i++) {
+		fd[i] = dial_from(1 + i / HTTP_CLIENTS_EACH);
+		say(fd[i], GET);
+		turn(10);
+	}
+	assert_int_equal(nr_made, 1);
+	page_len = 20;
+	ahead_usec = HTTP_ASK_USEC - 1;
+	assert_int_equal(status_of(GET), 0);
+	ahead_usec = HTTP_ASK_USEC;
+	assert_int_equal(status_of(GET), 200);
+	for (i = 0; i < HTTP_CLIENTS; i++)
+		close(fd[i]);
+}
+
 /* Requests that come byte by byte; and more behind one does not take its answer away. */
 static void test_pieces(void **state)
 {
@@ -406,6 +427,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_does_not_read, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_none_reads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_silent, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gone_at_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pieces, setup, teardown),

@@ -498,14 +498,13 @@ static void test_dropped_pages(void **state)
 static void store_at(struct cnode *c, uint64_t tt_addr)
 {
 	static uint8_t msg[REQ_ROOM + ODRP_WIRE_PAGE_SIZE];
-	const struct conn *n = conn_of(c, 0, ODRP_WIRE_UNMAPPED_STORE);
 	struct odrp_wire_req req = { .tt_addr = htobe64(tt_addr) };
 
 	memcpy(msg, &req, sizeof(req));
-	msg[sizeof(req)] = be16toh(n->words[0].base);	/* NEXT */
+	msg[sizeof(req)] = ODRP_WIRE_NEXT_ANSWERED;
 	assert_int_equal(cnode_send_raw(c, 0, ODRP_WIRE_UNMAPPED_STORE, msg,
-					n->req_len + ODRP_WIRE_PAGE_SIZE +
-					sizeof(__be32)), 0);
+					ODRP_WIRE_REQ_LEN + ODRP_WIRE_PAGE_SIZE +
+					ODRP_WIRE_END_LEN), 0);
 	bed_run_ns(&bed, 1000000);
 }
 
@@ -683,6 +682,68 @@ static void test_others_run_on(void **state)
 	bed_close(&bed);
 }
 
+/* ---- a fence of the NIC ------------------------------------------------------------- */
+
+/* All chains of the session stand still; the NIC has done nothing since. */
+static void stop_all(struct sess *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 100 && !sess_stands(s); i++)
+		manager_work(&bed.m);
+	assert_true(sess_stands(s));
+}
+
+/* What a chain has written may still be on the way when the chain is gone.  The pages of
+ * its session go to nobody before a READ of the NIC has shown that it has arrived. */
+static void test_ended_behind_a_fence(void **state)
+{
+	struct bed_options o;
+	struct sess *s;
+	uint64_t lent;
+	unsigned int i;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 100, 2, 7);
+	map_all(0, 100);
+	s = sess_of(0);
+	lent = s->lent;
+	manager_kill(&bed.m, s, WHY_EVICTED);
+	stop_all(s);
+	for (i = 0; i < 10; i++) {
+		assert_int_equal(manager_work(&bed.m), LEND_WAIT);
+		assert_int_equal(bed.m.nr_sess, 1);
+		assert_int_equal(s->lent, lent);
+	}
+	bed_settle(&bed);
+	assert_int_equal(bed.m.nr_sess, 0);
+	bed_check(&bed, 0);
+	bed_close(&bed);
+}
+
+/* The same where pages leave a session that is resumed. */
+static void test_settled_behind_a_fence(void **state)
+{
+	struct bed_options o;
+	struct sess *s;
+
+	bed_options(&o);
+	bed_open(&bed, &o, 1);
+	bed_connect(&bed, 0, 100, 2, 7);
+	map_all(0, 100);
+	s = sess_of(0);
+	cnode_lose(bed.nodes[0].cnode, false);
+	manager_lost(&bed.m, s);
+	stop_all(s);
+	assert_int_equal(lend_settle(&bed.m.lender, s), -EBUSY);
+	assert_int_equal(s->state, SESS_DETACHED);
+	assert_int_equal(cnode_resume_status(bed.nodes[0].cnode), 0);
+	bed_settle(&bed);
+	bed_check(&bed, 100);
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -704,6 +765,8 @@ int main(void)
 		cmocka_unit_test(test_register_left_in_table),
 		cmocka_unit_test(test_queue_fails),
 		cmocka_unit_test(test_others_run_on),
+		cmocka_unit_test(test_ended_behind_a_fence),
+		cmocka_unit_test(test_settled_behind_a_fence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

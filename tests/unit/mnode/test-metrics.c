@@ -111,10 +111,13 @@ static int setup(void **state)
 {
 	static uint8_t page[ODRP_WIRE_PAGE_SIZE];
 	struct bed_options o;
+	char why[CONF_WHY_MAX];
 	size_t len;
 
 	abi = read_tree("docs/ABI/sysfs-block-odrp");
 	bed_options(&o);
+	assert_int_equal(conf_space_set(&o.conf, "cache", "size", "4M", why), 0);
+	o.conf.pool += 4 << 20;
 	bed_open(&bed, &o, 2);
 	bed_connect(&bed, 0, 64, 1, 7);
 	bed_connect(&bed, 1, 64, 1, 7);
@@ -298,7 +301,8 @@ static void test_agent(void **state)
 	assert_true(agent("odrp_mnode_pages", "state", "mapped") == 1);
 	assert_true(agent("odrp_mnode_pages", "state", "mapped") +
 		    agent("odrp_mnode_pages", "state", "free") +
-		    agent("odrp_mnode_pages", "state", "register") ==
+		    agent("odrp_mnode_pages", "state", "register") +
+		    agent("odrp_mnode_pages", "state", "space") ==
 		    bed.m.pool.pages);
 	assert_true(agent("odrp_mnode_sessions", "state", "live") == 1);
 	assert_true(agent("odrp_mnode_sessions", "state", "away") == 1);
@@ -311,6 +315,19 @@ static void test_agent(void **state)
 		    bed.m.sess[1]->silent_ms / 1000.0);
 	assert_true(agent("odrp_mnode_chain_requests_total", "chain",
 			  "unmapped_store") == 1);
+}
+
+static void test_agent_spaces(void **state)
+{
+	struct space *space = bed.m.spaces.list;
+
+	assert_true(agent("odrp_mnode_space_bytes", "space", "cache") == 4 << 20);
+	assert_true(agent("odrp_mnode_space_max_chunks", "space", "cache") ==
+		    space->sb.nr_chunks);
+	assert_true(agent("odrp_mnode_space_max_clients", "space", "cache") == 256);
+	assert_true(agent("odrp_mnode_space_clients", "space", "cache") == 0);
+	/* No client has ever been there. */
+	assert_int_equal(spaces_epoch_age(space), 0);
 }
 
 static double swap(const char *name, const char *label, const char *value)
@@ -349,7 +366,7 @@ static void test_escapes(void **state)
 	FILE *f = open_memstream(&text, &len);
 
 	json_object_object_add(obj, "text", json_object_new_string(odd));
-	prom_write(f, table, &metrics_rows, obj);
+	prom_write(f, table, metrics_rows, obj);
 	fclose(f);
 	promtext_check(text);
 	assert_true(promtext_has(text, "odrp_odd", "odd", odd));
@@ -565,6 +582,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_format),
 		cmocka_unit_test(test_all_there),
 		cmocka_unit_test(test_agent),
+		cmocka_unit_test(test_agent_spaces),
 		cmocka_unit_test(test_swap),
 		cmocka_unit_test(test_escapes),
 		cmocka_unit_test(test_save),

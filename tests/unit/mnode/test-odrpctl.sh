@@ -65,6 +65,12 @@ ends 2 "odrpctl key: 'b': expected one name" "$odrpctl" key new a b
 ends 2 'usage: odrpctl key new|load|remove NAME' "$odrpctl" key new
 ends 2 "odrpctl key: unrecognized option '--old'" "$odrpctl" key new a --old
 ends 2 'expected status, check, sessions, clients, top' "$odrpctl" mnode
+"$odrpctl" mnode top --help | grep -q "^Usage: odrpctl mnode top \[OPTION" ||
+	wrong "top has no help of its own"
+"$odrpctl" swap top --help >"$keys/help"
+grep -q "^Usage: odrpctl swap \[OPTION...\] top" "$keys/help" ||
+	wrong "swap top has no help of its own"
+! grep -q -- --no-swapon "$keys/help" || wrong "the help of top has options of add"
 [ "$(stat -c %a "$keys/d/cnode1")" = 600 ] || wrong "others can read a secret"
 ends 0 cnode1 "$odrpctl" key list --dir "$keys/d"
 ends 0 '' "$odrpctl" key list --dir "$keys/none"

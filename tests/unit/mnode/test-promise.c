@@ -33,14 +33,14 @@ static void test_strangers_hold_little(void **state)
 	assert_int_equal(bed.m.nr_sess, 6);
 	assert_int_equal(bed.m.pool.nr_free, nr_free);
 	for (i = 0; i < 6; i++) {
-		assert_false(bed.m.sess[i]->ready);
+		assert_int_not_equal(bed.m.sess[i]->setup, SETUP_READY);
 		held += bed.m.sess[i]->lease.ceiling;
 	}
 	assert_in_range(held, LEASE_FIRST, 4096 / 8);
 	bed_connect(&bed, 6, 4096, 1, 7);
 	cnode_info(bed.nodes[6].cnode, &info);
 	assert_in_range(info.lease, 4096 / 3, 4096);
-	assert_true(bed.m.sess[6]->ready);
+	assert_int_equal(bed.m.sess[6]->setup, SETUP_READY);
 	assert_int_equal(bed.m.sess[6]->lease.ceiling, info.lease);
 	for (i = 0; i < 500; i++)
 		assert_int_equal(cnode_do(bed.nodes[6].cnode, 0,
@@ -75,7 +75,7 @@ static void test_promised_twice(void **state)
 	/* Its heartbeat is heard only now, when its promise cannot be kept. */
 	bed.m.sess[0]->beat->beat = htobe64(1);
 	bed_pass(&bed, 300);
-	assert_false(bed.m.sess[0]->ready);
+	assert_int_not_equal(bed.m.sess[0]->setup, SETUP_READY);
 	assert_in_range(bed.m.sess[0]->lease.ceiling, 1, 960 - info.lease);
 	assert_false(bed.m.sess[0]->lease.overdrawn);
 	cnode_die(first);
@@ -106,7 +106,7 @@ static void test_heard_by_the_clock(void **state)
 	s->beat->beat = htobe64(1);
 	manager_tick(&bed.m, 100);
 	assert_int_equal(s->grants, 0);
-	while (!s->ready)
+	while (s->setup != SETUP_READY)
 		assert_int_equal(manager_work(&bed.m), LEND_MORE);
 	assert_int_equal(s->lease.promised, 0);
 	assert_int_equal(s->lease.ceiling, 960);

@@ -84,7 +84,7 @@ static void lose(struct cnode *c, enum loss how)
 		cnode_lose(c, how == LOSS_SAID);
 	bed_pass(&bed, 300);
 	assert_int_equal(bed.m.nr_sess, 1);
-	assert_int_equal(sess()->state, SESS_LIVE);
+	assert_true(sess_is_live(sess()));
 	/* Nobody tells it what was lost without a word. */
 	assert_true(sess_attached(sess()) == (how == LOSS_SILENT));
 }

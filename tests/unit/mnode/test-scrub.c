@@ -233,6 +233,7 @@ static unsigned int settle(struct sess *s, uint64_t piece)
 	uint64_t before;
 	int r;
 
+	sess_event(s, SESS_EV_RESUME);
 	do {
 		before = s->lent;
 		r = lend_settle(&bed.m.lender, s);
@@ -240,7 +241,7 @@ static unsigned int settle(struct sess *s, uint64_t piece)
 		nr += s->lent > before;
 	} while (r == -EAGAIN);
 	assert_int_equal(r, 0);
-	assert_int_equal(s->settle, SETTLE_NOT);
+	assert_int_equal(s->state, SESS_DETACHED);
 	assert_true(lend_about(s) >= lend_goal(s));
 	return nr;
 }

@@ -479,6 +479,63 @@ static void test_not_accepted(void **state)
 	bed_close(&bed);
 }
 
+static int catch_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
+			uint8_t priv_len)
+{
+	return 0;
+}
+
+static int catch_disconnect(struct nic *nic, uint32_t id)
+{
+	return 0;
+}
+
+static void catch_release(struct nic *nic, uint32_t id)
+{
+}
+
+/* Lets in nr peers of different addresses. */
+static void let_in(unsigned int nr)
+{
+	struct odrp_auth_knock knock;
+	__be32 ip;
+
+	for (ip = 2; nr; nr--, ip++) {
+		knock_of(&knock, 1);
+		if (!is_asked(&knock, ip))
+			continue;
+		memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
+		assert_false(is_asked(&knock, ip));
+	}
+}
+
+/* A tick that is late has begun before the request: the age counts from the next one. */
+static void test_age(void **state)
+{
+	struct door *door = &bed.m.door;
+
+	open_deaf();
+	catching.accept = catch_accept;
+	catching.disconnect = catch_disconnect;
+	catching.release = catch_release;
+	let_in(1);
+	door_tick(door, DOOR_MS + 1);
+	assert_int_equal(door->nr_taken, 1);
+	door_tick(door, DOOR_MS);
+	assert_int_equal(door->nr_taken, 1);
+	door_tick(door, 1);
+	assert_int_equal(door->nr_taken, 0);
+	/* The same for the wait for a hello when half of the places are taken. */
+	let_in(DOOR_PLACES / 2);
+	door_tick(door, DOOR_HELLO_MS + 1);
+	assert_int_equal(door->nr_taken, DOOR_PLACES / 2);
+	door_tick(door, DOOR_HELLO_MS);
+	assert_int_equal(door->nr_taken, DOOR_PLACES / 2);
+	door_tick(door, 1);
+	assert_in_range(door->nr_taken, 0, DOOR_PLACES / 2 - 1);
+	bed_close(&bed);
+}
+
 /* Who is where he says he is has a share of the places, and not all that are left. */
 static void test_greedy(void **state)
 {
@@ -564,9 +621,9 @@ static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
 	struct odrp_far_reject rej;
 	struct odrp_auth_far req = {
 		.magic = htobe32(ODRP_AUTH_FAR_MAGIC), .version = htobe16(ODRP_AUTH_VERSION),
-		.role = role, .rights = ODRP_FAR_READ, .counter = htobe32(counter),
-		.attach = htobe64(7), .handle = htobe64(pass->handle),
-		.number = htobe32(queue_number),
+		.role = role, .rights = ODRP_FAR_READ | ODRP_FAR_WRITE,
+		.counter = htobe32(counter), .attach = htobe64(7),
+		.handle = htobe64(pass->handle), .number = htobe32(queue_number),
 	};
 
 	if (role == ODRP_FAR_ATTACH)
@@ -685,7 +742,7 @@ static void test_share_of_an_address(void **state)
 	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
 	assert_int_equal(conf_client_set(&o.conf, "2.0.0.0", "max-connections", "2", why),
 			 0);
-	assert_int_equal(conf_client_set(&o.conf, "*", "max-requests", "3", why), 0);
+	assert_int_equal(conf_client_set(&o.conf, "*", "max-requests", "2", why), 0);
 	bed_open(&bed, &o, 0);
 	catching = *bed.nic->ops;
 	catching.accept = accept_all;
@@ -731,6 +788,7 @@ int main(void)
 		cmocka_unit_test(test_flood),
 		cmocka_unit_test(test_cookies),
 		cmocka_unit_test(test_not_accepted),
+		cmocka_unit_test(test_age),
 		cmocka_unit_test(test_greedy),
 		cmocka_unit_test(test_passes_are_bounded),
 		cmocka_unit_test(test_attachment_of_a_name),

@@ -422,7 +422,7 @@ static void test_lost_waits(void **state)
 	set_open();
 	set = &part(ARBITER)->set;
 	set->lost = true;
-	b.m.spaces.host.cuts++;
+	part(ARBITER)->host.ended = ++b.m.spaces.host.fence.ended;
 	now = set->ask_at + 1;
 	assert_true(manager_spaces(&b.m, now) > now);
 	assert_true(set->lost);

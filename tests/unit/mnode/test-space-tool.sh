@@ -3,11 +3,12 @@
 # The far command against spaces of odrp-mnoded, over datagram sockets: a benchmark,
 # clients that are killed or stopped, a space that is full, and what goes wrong when a
 # connection begins.
-# usage: test-space-tool.sh MNODED ODRPCTL FAR
+# usage: test-space-tool.sh MNODED ODRPCTL FAR REMOTE
 set -u
 mnoded=$1
 odrpctl=$2
 far=$3
+remote=$4
 dir=$(mktemp -d)
 nr=0
 bad=0
@@ -143,7 +144,7 @@ measures() {
 	done
 }
 
-echo 1..54
+echo 1..59
 make_keys
 start_agent 60000
 says '"errors": 0' "$far" bench index --nic "$(nic 0)" --node 10.77.0.1 --space cache \
@@ -155,10 +156,17 @@ says "cache" "${ctl[@]}" status
 [[ $(space structures) = 1 ]]
 result $? "one structure in the space"
 says "problems   0" "$far" space check cache --nic "$(nic 0)" --node 10.77.0.1
+# The example that takes a key and an address.
+says "run 1" "$remote" "$(nic_without 1)" "$dir/keys/writer" 10.77.0.1 cache
+says "run 2" "$remote" "$(nic_without 1)" "$dir/keys/writer" 10.77.0.1 cache
+refused "lets in only who has a secret" "$remote" "$(nic_without 1)" - 10.77.0.1 cache
+refused "there is no such space" "$remote" "$(nic_without 1)" "$dir/keys/writer" \
+	10.77.0.1 cash
 
 # A client is killed in the middle, and its successor repairs what it has left.
 bench_on 0 --space cache --keys 300
 becomes clients 1
+says 'odrp_mnode_space_clients{space="cache"} 1' "${ctl[@]}" metrics
 kill -9 $client
 wait $client 2>/dev/null
 becomes fenced 1
@@ -171,7 +179,7 @@ refused 'space "cash" at node "10.77.0.1": there is no such space' \
 	"$far" space check cash --nic "$(nic 0)" --node 10.77.0.1
 refused 'space "cache" at node "10.77.0.7": no such node' \
 	"$far" space check cache --nic "$(nic 0)" --node 10.77.0.7
-refused "No space left on device" "$far" bench index --nic "$(nic 0)" \
+refused "the space is full" "$far" bench index --nic "$(nic 0)" \
 	--node 10.77.0.1 --space small --keys 100000 --warm-ms 0 --ops 1
 says "" "$far" space check small --nic "$(nic 0)" --node 10.77.0.1
 
@@ -221,7 +229,7 @@ becomes clients 1
 first=$client
 bench_on 1 --space cache --keys 300
 becomes clients 2
-refused "all 2 client numbers are taken" \
+refused "no client number is free; there are: 2" \
 	"$far" space check cache --nic "$(nic 2)" --node 10.77.0.1
 kill $first $client
 wait $first $client 2>/dev/null
@@ -268,7 +276,7 @@ kill -CONT $client
 wait $client
 status=$?
 cp "$dir/on0" "$dir/out"
-[[ $status = 1 && $(<"$dir/out") = *"Stale file handle"* ]]
+[[ $status = 1 && $(<"$dir/out") = *"this client was fenced"* ]]
 result $? "a client that was stopped is told that it was fenced"
 
 # An agent for swap alone.

@@ -52,22 +52,31 @@ static void client_open(struct client *c, unsigned int node)
 					     NIC_LOCAL_WRITE, &c->key), 0);
 }
 
-/* Spaces "a" and "b", of 4 MB each. */
-static void world_open(unsigned int dead_ms)
+/* Space "a" of this size, and "b" of 4 MB, which these may write: NULL: everybody. */
+static void world_open_sized(unsigned int dead_ms, const char *size, const char *writers)
 {
 	struct bed_options opts;
 	char why[CONF_WHY_MAX];
 
 	bed_options(&opts);
 	opts.conf.auth = CONF_AUTH_NONE;
-	opts.conf.pool += 2 * SPACE;
-	assert_int_equal(conf_space_set(&opts.conf, "a", "size", "4M", why), 0);
+	assert_int_equal(conf_space_set(&opts.conf, "a", "size", size, why), 0);
 	assert_int_equal(conf_space_set(&opts.conf, "b", "size", "4M", why), 0);
+	opts.conf.pool += opts.conf.spaces[0].size + SPACE;
 	assert_int_equal(conf_space_set(&opts.conf, "a", "clients", "2", why), 0);
+	if (writers)
+		assert_int_equal(conf_space_set(&opts.conf, "b", "writers", writers,
+						why), 0);
 	opts.conf.spaces[0].dead_ms = opts.conf.spaces[1].dead_ms = dead_ms;
 	bed_open(&b, &opts, 2);
 	client_open(&one, 0);
 	client_open(&two, 1);
+}
+
+/* Spaces "a" and "b", of 4 MB each. */
+static void world_open(unsigned int dead_ms)
+{
+	world_open_sized(dead_ms, "4M", NULL);
 }
 
 static void world_close(void)
@@ -398,12 +407,180 @@ static void test_delete(void **state)
 	b.m.spaces.list->host.deletable = true;
 	say(&one, &hello, &l);
 	assert_int_equal(l.status, ODRP_FAR_OK);
+	bed_pass(&b, 10);
 	assert_int_equal(b.m.budget, budget + PAGES);
 	assert_int_equal(b.m.spaces.nr_pages, PAGES);
 	assert_null(b.m.spaces.host.attaches);
 	say(&one, &hello, &l);
 	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
 	hang_up(&control);
+	world_close();
+}
+
+/* A deleted space is found by nobody, although a large one still ends before it. */
+static void test_delete_behind_another(void **state)
+{
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_DELETE, 1);
+	struct link l;
+
+	world_open_sized(60000, "4G", "somebody");
+	b.m.spaces.list->next->host.deletable = true;
+	assert_int_equal(manager_delete_space(&b.m, "a"), 0);
+	assert_int_equal(manager_delete_space(&b.m, "b"), 0);
+	attach(&one, "b", 11, &l);
+	assert_int_equal(l.state, NIC_GONE);
+	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
+	hello.name[0] = 'b';
+	say(&one, &hello, &l);
+	assert_int_equal(l.status, ODRP_FAR_E_SPACE);
+	assert_non_null(b.m.spaces.ending->next);	/* all that was in time */
+	bed_pass(&b, 100);
+	assert_null(b.m.spaces.ending);
+	assert_int_equal(b.m.spaces.nr_pages, 0);
+	world_close();
+}
+
+#define QUEUES	300
+
+static struct link queues[QUEUES];
+
+/* An attachment with many queues, and a claim. */
+static void attach_many(struct link *control)
+{
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_QUEUE, 11);
+	unsigned int i;
+
+	attach(&one, "a", 11, control);
+	assert_int_equal(ask(&one, ODRP_FAR_CLAIM, 11, 1), ODRP_FAR_OK);
+	for (i = 0; i < QUEUES; i++) {
+		hello.number = htonl(i);
+		say(&one, &hello, &queues[i]);
+		assert_int_equal(queues[i].state, NIC_ESTABLISHED);
+	}
+}
+
+static void hang_up_many(struct link *control)
+{
+	unsigned int i;
+
+	for (i = 0; i < QUEUES; i++)
+		hang_up(&queues[i]);
+	hang_up(control);
+}
+
+/* The agent's turns, until nothing leaves any more: how many, each within its bound. */
+static unsigned int turns_of_leaving(void)
+{
+	struct far_host *host = &b.m.spaces.host;
+	unsigned int turns;
+	uint64_t cuts;
+
+	for (turns = 0; host->leaving; turns++) {
+		assert_true(far_host_claimed(host, host->leaving->space, 1));
+		cuts = host->fence.ended;
+		assert_true(manager_spaces(&b.m, b.now) <= b.now || !host->leaving);
+		assert_in_range(host->fence.ended - cuts, 1, FAR_HOST_ENDS);
+	}
+	return turns;
+}
+
+/* An attachment ends in pieces, and nobody else has its claims before it has ended. */
+static void test_cut_in_pieces(void **state)
+{
+	struct link control, l;
+	struct far_host *host = &b.m.spaces.host;
+	uint64_t cuts;
+
+	world_open(60000);
+	attach_many(&control);
+	attach(&two, "a", 12, &l);
+	cuts = host->fence.ended;
+	far_host_cut(host, far_host_find(host, 11));
+	assert_in_range(host->fence.ended - cuts, 1, FAR_HOST_ENDS);
+	assert_null(far_host_find(host, 11));
+	assert_int_equal(far_host_fence(host, &b.m.spaces.list->host, 1), -EBUSY);
+	/* A connection that its client ends meanwhile counts once. */
+	assert_true(far_host_gone(host, host->leaving->queues->conn));
+	assert_int_equal(turns_of_leaving(), 2);
+	assert_int_equal(host->fence.ended - cuts, QUEUES + 1);
+	assert_int_equal(host->nr_queues, 0);
+	assert_int_equal(host->nr_attaches, 1);
+	assert_false(far_host_claimed(host, &b.m.spaces.list->host, 1));
+	assert_int_equal(ask(&two, ODRP_FAR_CLAIM, 12, 1), ODRP_FAR_OK);
+	hang_up(&l);
+	hang_up_many(&control);
+	world_close();
+}
+
+/* A space that is deleted does so, too; its pages are free when nobody can reach them. */
+static void test_delete_in_pieces(void **state)
+{
+	struct link control;
+	uint64_t cuts, budget;
+
+	world_open(60000);
+	attach_many(&control);
+	budget = b.m.budget;
+	cuts = b.m.spaces.host.fence.ended;
+	assert_int_equal(manager_delete_space(&b.m, "a"), 0);
+	assert_in_range(b.m.spaces.host.fence.ended - cuts, 1, FAR_HOST_ENDS);
+	assert_null(spaces_find(&b.m.spaces, "a"));
+	assert_int_equal(b.m.budget, budget);
+	assert_int_equal(turns_of_leaving(), 2);
+	assert_int_equal(b.m.spaces.host.fence.ended - cuts, QUEUES + 1);
+	bed_pass(&b, 10);
+	assert_int_equal(b.m.budget, budget + PAGES);
+	assert_null(b.m.spaces.ending);
+	hang_up_many(&control);
+	world_close();
+}
+
+/*
+ * What a client has written may still be on the way when its queue pairs are gone.  The
+ * pages of a deleted space go to nobody before a READ of the NIC has shown that it has
+ * arrived.
+ */
+static void test_deleted_behind_a_fence(void **state)
+{
+	struct far_host *host = &b.m.spaces.host;
+	struct space *space;
+	uint64_t budget;
+	unsigned int i;
+	struct link l;
+
+	world_open(60000);
+	attach(&one, "a", 11, &l);
+	space = spaces_find(&b.m.spaces, "a");
+	budget = b.m.budget;
+	assert_int_equal(manager_delete_space(&b.m, "a"), 0);
+	assert_null(host->leaving);
+	assert_int_not_equal(host->fence.covers, 0);
+	/* The NIC stands still meanwhile, and the agent does not hurry. */
+	for (i = 0; i < 10; i++) {
+		assert_true(manager_spaces(&b.m, b.now) > b.now);
+		assert_ptr_equal(b.m.spaces.ending, space);
+		assert_int_equal(space->nr_pages, PAGES);
+		assert_int_equal(b.m.budget, budget);
+		/* Another space may have the name already. */
+		assert_null(far_host_space_find(host, "a"));
+	}
+	bed_pass(&b, 10);
+	assert_true(host->fence.settled > 0);
+	assert_null(b.m.spaces.ending);
+	assert_int_equal(b.m.budget, budget + PAGES);
+	hang_up(&l);
+	world_close();
+}
+
+/* So is one that ends while the agent does. */
+static void test_ends_in_pieces(void **state)
+{
+	struct link control;
+
+	world_open(60000);
+	attach_many(&control);
+	assert_int_equal(manager_delete_space(&b.m, "a"), 0);
+	hang_up_many(&control);
 	world_close();
 }
 
@@ -422,6 +599,25 @@ static void test_claims(void **state)
 	assert_int_equal(ask(&one, ODRP_FAR_UNCLAIM, 11, 3), ODRP_FAR_OK);
 	assert_int_equal(ask(&one, ODRP_FAR_CLAIM, 11, 16), ODRP_FAR_OK);
 	hang_up(&l);
+	world_close();
+}
+
+/* Readers take no client numbers from writers. */
+static void test_claims_of_a_reader(void **state)
+{
+	struct odrp_far_hello hello = hello_of(ODRP_FAR_ATTACH, 11);
+	struct link reader, writer;
+
+	world_open(60000);
+	hello.rights = ODRP_FAR_READ;
+	hello.name[0] = 'a';
+	say(&one, &hello, &reader);
+	assert_int_equal(reader.state, NIC_ESTABLISHED);
+	assert_int_equal(ask(&one, ODRP_FAR_CLAIM, 11, 1), ODRP_FAR_E_RIGHTS);
+	attach(&two, "a", 12, &writer);
+	assert_int_equal(ask(&two, ODRP_FAR_CLAIM, 12, 1), ODRP_FAR_OK);
+	hang_up(&reader);
+	hang_up(&writer);
 	world_close();
 }
 
@@ -583,20 +779,17 @@ static void test_damage(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pages),
-		cmocka_unit_test(test_pages_mixed),
-		cmocka_unit_test(test_runs),
-		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_hellos),
-		cmocka_unit_test(test_look),
-		cmocka_unit_test(test_delete),
-		cmocka_unit_test(test_claims),
-		cmocka_unit_test(test_epochs),
-		cmocka_unit_test(test_silence),
-		cmocka_unit_test(test_fence_order),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_dead),
+		cmocka_unit_test(test_pages), cmocka_unit_test(test_pages_mixed),
+		cmocka_unit_test(test_runs), cmocka_unit_test(test_status),
+		cmocka_unit_test(test_keys), cmocka_unit_test(test_hellos),
+		cmocka_unit_test(test_look), cmocka_unit_test(test_delete),
+		cmocka_unit_test(test_delete_behind_another), cmocka_unit_test(test_cut_in_pieces),
+		cmocka_unit_test(test_delete_in_pieces),
+		cmocka_unit_test(test_deleted_behind_a_fence),
+		cmocka_unit_test(test_ends_in_pieces), cmocka_unit_test(test_claims),
+		cmocka_unit_test(test_claims_of_a_reader), cmocka_unit_test(test_epochs),
+		cmocka_unit_test(test_silence), cmocka_unit_test(test_fence_order),
+		cmocka_unit_test(test_gone), cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_damage),
 	};
 

@@ -128,14 +128,23 @@ static void test_line(void **state)
 	swap_top_head(head);
 	swap_top_line(ID, &from, &to, line);
 	assert_int_equal(strlen(head), strlen(line));
-	assert_memory_equal(line, "odrp7    live  ", 15);
-	assert_memory_equal(strstr(head, "loads/s") + 4, "s/s", 3);
-	assert_memory_equal(line + (strstr(head, "loads/s") - head), "    200",
-			    7);
-	assert_memory_equal(line + (strstr(head, "used MB") - head), "    2.0",
-			    7);
-	assert_memory_equal(line + (strstr(head, "lease MB") - head),
-			    "    10.0", 8);
+	assert_int_equal(strlen(head), 80);
+	assert_memory_equal(line, "odrp7  live  ", 13);
+	assert_memory_equal(line + (strstr(head, "LOAD/S") - head), "   200", 6);
+	assert_memory_equal(line + (strstr(head, "LD US") - head), "   12", 5);
+	assert_memory_equal(line + (strstr(head, "USED MB") - head), "    2.0", 7);
+	assert_memory_equal(line + (strstr(head, "LEASED") - head), "  10.0", 6);
+	/* Large numbers keep the line as long as it is. */
+	to.load_us[1] = 234567;
+	to.store_us[1] = 30e6;
+	to.used = UINT64_C(1) << 31;
+	to.count[SWAP_LOADS] += 2000000;
+	swap_top_line(ID, &from, &to, line);
+	assert_int_equal(strlen(line), 80);
+	assert_non_null(strstr(line, " 235ms "));
+	assert_non_null(strstr(line, " 30s "));
+	assert_non_null(strstr(line, " 8388608 "));
+	assert_non_null(strstr(line, " 4M "));
 }
 
 static void test_json(void **state)

@@ -126,7 +126,7 @@ static void look_at_turn(struct manager *m)
 	void (*act)(struct sess *s) = in_the_middle;
 	struct check_result res;
 
-	if (!s || s->state != SESS_LIVE || s->settle != SETTLE_RING)
+	if (!s || s->state != SESS_SORTING)
 		return;
 	assert_false(sess_attached(s));
 	assert_true(sess_stands(s));
@@ -310,7 +310,7 @@ static void test_nobody_waits(void **state)
 	in_the_middle = put_off;
 	assert_int_equal(cnode_resume_status(c), ODRP_WIRE_E_BUSY);
 	bed_settle(&bed);
-	assert_int_equal(sess()->settle, SETTLE_NOT);
+	assert_false(sess_state_settles(sess()->state));
 	assert_int_equal(sess()->ring.unsorted, 0);
 	bed_check(&bed, load.mapped);
 	assert_int_equal(cnode_resume_status(c), 0);
@@ -388,6 +388,7 @@ static void test_foreign(void **state)
 	empty_hand(s);
 	s->lease.ceiling = s->lease.target = load.mapped;
 	assert_true(lend_about(s) > lend_goal(s));
+	sess_event(s, SESS_EV_RESUME);
 	while (lend_settle(&bed.m.lender, s) == -EAGAIN)
 		;
 	assert_int_equal(bed.m.lender.nr_foreign, foreign + 1);
@@ -481,8 +482,10 @@ static void test_hung_up_meanwhile(void **state)
 	for (i = 0; i < 4; i++)
 		manager_events(&bed.m);
 	assert_true(nr_released > MOST_QUEUES);
-	while (bed.m.nr_sess)
+	while (bed.m.nr_sess) {
 		manager_work(&bed.m);
+		bed_run_ns(&bed, 1000);
+	}
 	assert_int_equal(nr_released, CHAINS + 1);
 	bed.nic->ops = real_ops;
 	bed_check(&bed, 0);
@@ -503,7 +506,7 @@ static void test_broken_by_turns(void **state)
 		bed.nic->ops->qp_error(bed.nic, q->client_qpn);
 	__real_manager_tick(&bed.m, 1);
 	assert_int_equal(stops_in_turn, 0);
-	while (sess()->nr_closing)
+	while (bed.m.health.due || sess()->nr_closing)
 		manager_work(&bed.m);
 	expect_by_turns();
 	assert_int_equal(bed.m.queues_broken, CHAINS);
