@@ -14,7 +14,7 @@
 #define AT(type, field, off) \
 	_Static_assert(offsetof(struct type, field) == (off), #type "." #field)
 
-SIZE(far_conf, 56);
+SIZE(far_conf, 64);
 AT(far_conf, nic, 0);
 AT(far_conf, space, 8);
 AT(far_conf, nodes, 16);
@@ -24,6 +24,7 @@ AT(far_conf, depth, 32);
 AT(far_conf, task_stack, 36);
 AT(far_conf, cache_bytes, 40);
 AT(far_conf, seed, 48);
+AT(far_conf, op_ms, 56);
 
 SIZE(far_hash_attr, 8);
 AT(far_hash_attr, expected, 0);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *const history_f_name[HISTORY_NR_F] = {
 	[HISTORY_GET] = "get",
@@ -59,6 +60,12 @@ static int by_key(const void *a, const void *b)
 	if (x->invoked != y->invoked)
 		return x->invoked < y->invoked ? -1 : 1;
 	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+void history_forget(struct history_log *log, long idx)
+{
+	log->nr--;
+	memmove(&log->op[idx], &log->op[idx + 1], (log->nr - idx) * sizeof(*log->op));
 }
 
 struct history_op *history_merge(const struct history_log *log, unsigned nr_logs,

@@ -71,6 +71,9 @@ long history_invoke(struct history_log *log, enum history_f f, uint64_t key,
 void history_return(struct history_log *log, long idx, enum history_type type,
 		    uint64_t value, uint64_t now);
 
+/* That operation has not happened, whatever it is: takes it out. Later ones move up. */
+void history_forget(struct history_log *log, long idx);
+
 /* All logs as one array, ordered by key, then invocation; free() it. NULL: no memory. */
 struct history_op *history_merge(const struct history_log *log, unsigned nr_logs,
 				 size_t *ret_nr);

@@ -34,6 +34,7 @@ struct configs {
 struct search {
 	const struct history_op *pending[MAX_PENDING];
 	uint64_t in_use;	/* bits of pending */
+	uint64_t open;		/* those of them that never respond */
 	struct configs now, seen;
 	const struct history_op **returns;
 };
@@ -160,6 +161,25 @@ static struct config config_settle(const struct search *search, struct config co
 	return config;
 }
 
+/*
+ * Adds config to those that were seen, unless the same value was seen with one open
+ * operation fewer: whatever goes on from config goes on from there, as no open operation
+ * has to happen.
+ */
+static int seen_add(struct search *search, struct config config)
+{
+	uint64_t left = config.done & search->open, bit;
+	struct config fewer = config;
+
+	for (; left; left &= left - 1) {
+		bit = left & -left;
+		fewer.done = config.done & ~bit;
+		if (search->seen.index[configs_find(&search->seen, &fewer)])
+			return 0;
+	}
+	return configs_add(&search->seen, config);
+}
+
 static int config_step(struct search *search, struct config config)
 {
 	uint64_t left = search->in_use & ~config.done;
@@ -172,7 +192,7 @@ static int config_step(struct search *search, struct config config)
 		if (!op_may_happen(search->pending[slot], config.value, &next.value))
 			continue;
 		next.done = config.done | UINT64_C(1) << slot;
-		err = configs_add(&search->seen, config_settle(search, next));
+		err = seen_add(search, config_settle(search, next));
 	}
 	return err;
 }
@@ -187,8 +207,7 @@ static int search_return(struct search *search, unsigned slot)
 
 	configs_clear(&search->seen);
 	for (i = 0; i < search->now.nr && !err; i++)
-		err = configs_add(&search->seen,
-				  config_settle(search, search->now.entry[i]));
+		err = seen_add(search, config_settle(search, search->now.entry[i]));
 	configs_clear(&search->now);
 	for (i = 0; i < search->seen.nr && !err; i++) {
 		config = search->seen.entry[i];
@@ -215,6 +234,8 @@ static int search_invoke(struct search *search, const struct history_op *op)
 	slot = __builtin_ctzll(~search->in_use);
 	search->pending[slot] = op;
 	search->in_use |= UINT64_C(1) << slot;
+	if (op->type == HISTORY_OPEN)
+		search->open |= UINT64_C(1) << slot;
 	return 0;
 }
 
@@ -254,7 +275,7 @@ static int key_search(struct search *search, const struct history_op *op, size_t
 		if (op_counts(&op[i]) && op[i].type != HISTORY_OPEN)
 			search->returns[nr_returns++] = &op[i];
 	qsort(search->returns, nr_returns, sizeof(*search->returns), by_return);
-	search->in_use = 0;
+	search->in_use = search->open = 0;
 	configs_clear(&search->now);
 	err = configs_add(&search->now, (struct config){ .value = initial });
 	i = 0;

@@ -4,17 +4,20 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "../../userspace/nic/wrap.h"
+#include "nic/wrap.h"
 
 struct nap_nic {
 	struct far_wrap wrap;
 	struct far_qset *bed;		/* of inner; nothing is posted to it */
 	struct far_qset *watched;	/* NULL: the next that posts */
 	int armed;
+	atomic_int cut;
 	uint64_t count;
 	uint64_t at;			/* 0: nothing is to be done */
+	int always;			/* something is, before each list */
 	void (*fn)(void *arg);
 	void *arg;
 };
@@ -72,6 +75,10 @@ static int nap_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr
 
 	if (nap->armed && !nap->watched)
 		nap->watched = qset;
+	if (qset == nap->watched && nap->cut)
+		return -ENOTCONN;
+	if (qset == nap->watched && nap->always)
+		nap->fn(nap->arg);
 	if (qset == nap->watched && nap->count < nap->at && nap->at <= nap->count + nr) {
 		before = nap->at - nap->count - 1;
 		err = inner->nic->ops->post(inner, idx, wr, before);
@@ -116,8 +123,20 @@ void nap_at(struct far_nic *nic, uint64_t n, void (*fn)(void *arg), void *arg)
 	nap->armed = 1;
 	nap->count = 0;
 	nap->at = n;
+	nap->always = 0;
 	nap->fn = fn;
 	nap->arg = arg;
+}
+
+void nap_cut(struct far_nic *nic, int cut)
+{
+	((struct nap_nic *)nic)->cut = cut;
+}
+
+void nap_always(struct far_nic *nic, void (*fn)(void *arg), void *arg)
+{
+	nap_at(nic, 0, fn, arg);
+	((struct nap_nic *)nic)->always = fn != NULL;
 }
 
 uint64_t nap_count(const struct far_nic *nic)

@@ -18,6 +18,13 @@ struct far_nic *nap_new(struct far_nic *inner);
  * at all. Operations are counted anew.
  */
 void nap_at(struct far_nic *nic, uint64_t n, void (*fn)(void *arg), void *arg);
+/*
+ * Whether that thread is cut off: its next lists are not posted, as if no connection could be
+ * made.
+ */
+void nap_cut(struct far_nic *nic, int cut);
+/* The same before each list that the thread posts from now on, until fn is NULL. */
+void nap_always(struct far_nic *nic, void (*fn)(void *arg), void *arg);
 /* Operations that thread has posted since nap_at(). */
 uint64_t nap_count(const struct far_nic *nic);
 /* For fn: others run meanwhile, also in virtual time. By one thread at a time. */

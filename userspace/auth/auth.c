@@ -178,21 +178,22 @@ int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 /* ---- heartbeats and grants ------------------------------------------------------ */
 
 void auth_sign_beat(const struct auth_key *key, uint64_t handle,
-		    struct odrp_wire_beat *beat)
+		    struct odrp_wire_beat *beat, uint32_t len)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
 	struct odrp_auth_said said;
-	unsigned int nr = odrp_auth_pack_beat(htobe64(handle), beat, &said, piece);
+	unsigned int nr = odrp_auth_pack_beat(htobe64(handle), beat, len, &said,
+					      piece);
 
 	hmac(key->k, sizeof(key->k), piece, nr, sizeof(beat->mac), beat->mac);
 }
 
 int auth_check_beat(const struct auth_key *key, uint64_t handle,
-		    const struct odrp_wire_beat *beat)
+		    const struct odrp_wire_beat *beat, uint32_t len)
 {
 	struct odrp_wire_beat right = *beat;
 
-	auth_sign_beat(key, handle, &right);
+	auth_sign_beat(key, handle, &right, len);
 	return mac_check(right.mac, beat->mac, sizeof(right.mac));
 }
 

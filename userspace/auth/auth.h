@@ -68,12 +68,13 @@ int auth_check_answer(const struct auth_key *key, struct odrp_auth_bound bound,
 
 /*
  * Sign heartbeats and grants, and check their MACs: 0 or -EKEYREJECTED.  handle is that
- * of the handshake that made the key, in host order.
+ * of the handshake that made the key, in host order.  len: odrp_wire_beat_len() of the
+ * session.
  */
 void auth_sign_beat(const struct auth_key *key, uint64_t handle,
-		    struct odrp_wire_beat *beat);
+		    struct odrp_wire_beat *beat, uint32_t len);
 int auth_check_beat(const struct auth_key *key, uint64_t handle,
-		    const struct odrp_wire_beat *beat);
+		    const struct odrp_wire_beat *beat, uint32_t len);
 void auth_sign_grant(const struct auth_key *key, uint64_t handle,
 		     struct odrp_wire_signed_grant *grant);
 int auth_check_grant(const struct auth_key *key, uint64_t handle,

@@ -26,7 +26,7 @@ static bool is_whole_run(const uint64_t *word, uint32_t left)
  * zeroes the rest: runs without all their pages were being made or freed. Whether it
  * has changed anything.
  */
-static bool page_words_repair(uint64_t *word, uint32_t nr)
+static bool page_words_repair(const struct far_sb *sb, uint64_t *word, uint32_t nr)
 {
 	bool changed = false;
 	uint32_t len;
@@ -36,7 +36,7 @@ static bool page_words_repair(uint64_t *word, uint32_t nr)
 		if (!word[i])
 			continue;
 		if (far_page_state(word[i]) == FAR_PAGE_SLAB &&
-		    far_class_size(far_page_class(word[i])))
+		    far_class_fits(sb, far_page_class(word[i])))
 			continue;
 		if (far_page_state(word[i]) == FAR_PAGE_RUN &&
 		    is_whole_run(&word[i], nr - i)) {
@@ -50,14 +50,16 @@ static bool page_words_repair(uint64_t *word, uint32_t nr)
 }
 
 /* Makes the pages of a chunk what the words say. -ENOMEM. */
-static int pages_set(struct far_chunk *chunk, const uint64_t *word, uint32_t nr)
+static int pages_set(const struct far_sb *sb, struct far_chunk *chunk, const uint64_t *word,
+		     uint32_t nr)
 {
 	uint32_t len;
 
 	for (uint32_t i = 0; i < nr; i += len) {
 		len = 1;
 		if (far_page_state(word[i]) == FAR_PAGE_SLAB) {
-			int err = far_page_slab(&chunk->page[i], far_page_class(word[i]));
+			int err = far_page_slab(sb, &chunk->page[i],
+						far_page_class(word[i]));
 
 			if (err)
 				return err;
@@ -75,17 +77,18 @@ static int pages_set(struct far_chunk *chunk, const uint64_t *word, uint32_t nr)
 static int adopt_pages(struct far_task *task, struct far_client *client, unsigned node,
 		       uint32_t idx, uint64_t word)
 {
-	uint32_t nr = far_chunk_pages(&client->sb[node]);
+	const struct far_sb *sb = &client->sb[node];
+	uint32_t nr = far_chunk_pages(sb);
 	uint64_t addr = far_page_word_addr(client, node, idx * nr);
 	size_t mark = far_buf_mark(task);
 	uint64_t *words = far_buf(task, nr * sizeof(*words));
 	struct far_chunk *chunk = far_chunk_new(&client->heap, node, idx, 0, word);
 	int err = words && chunk ? far_fetch(task, addr, words, nr * 8) : -ENOMEM;
 
-	if (!err && page_words_repair(words, nr))
+	if (!err && page_words_repair(sb, words, nr))
 		err = far_store(task, addr, words, nr * 8);
 	if (!err)
-		err = pages_set(chunk, words, nr);
+		err = pages_set(sb, chunk, words, nr);
 	if (err) {
 		atomic_store(&client->lost, true);
 		if (chunk)

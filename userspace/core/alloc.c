@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "client_priv.h"
+#include "deadline.h"
 #include "task.h"
 
 #define MAGAZINE_BYTES	16384u
@@ -126,13 +127,15 @@ static unsigned magazine_fill(struct far_task *task, struct far_client *client,
 static int grow_locked(struct far_task *task, struct far_client *client, unsigned node,
 		       uint64_t size, uint64_t *ret_addr)
 {
-	uint64_t chunk = client->sb[node].chunk_size;
-	unsigned class = far_class_of(size);
+	const struct far_sb *sb = &client->sb[node];
+	uint64_t chunk = sb->chunk_size;
+	unsigned class = far_class_of(sb, size);
 
 	if (class)
 		return far_grow_slab(task, client, node, class);
 	if (size <= chunk)
-		return far_grow_run(task, client, node, far_pages_of(size), ret_addr);
+		return far_grow_run(task, client, node, far_pages_of(sb, size),
+				    ret_addr);
 	return far_grow_span(task, client, node, (size + chunk - 1) / chunk, ret_addr);
 }
 
@@ -162,6 +165,17 @@ static int dead_reclaim(struct far_task *task, struct far_client *client)
 	return maps_reclaim(task, client);
 }
 
+/* Another task may hold it for long: it waits for a memory node, or checks the space. */
+static int grow_gate(struct far_task *task, struct far_client *client)
+{
+	while (atomic_exchange_explicit(&client->grow_lock, true, memory_order_acquire)) {
+		if (far_op_may_stop(task))
+			return -ETIME;
+		far_sleep(task, FAR_GROW_NS);
+	}
+	return 0;
+}
+
 /*
  * A block that no magazine has. Of a class: fills the magazine and returns 0 without a
  * block.
@@ -172,10 +186,11 @@ static int alloc_grow(struct far_task *task, struct far_client *client, unsigned
 	static int (*const reclaim[])(struct far_task *, struct far_client *) = {
 		maps_reclaim, dead_reclaim,
 	};
-	unsigned class = far_class_of(size);
-	int err = 0;
+	unsigned class = far_class_of(&client->sb[node], size);
+	int err = grow_gate(task, client);
 
-	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
+	if (err)
+		return err;
 	/* Somebody may have grown it while this task waited. */
 	if (magazine && magazine_fill(task, client, magazine, node, class))
 		goto unlock;
@@ -190,6 +205,8 @@ static int alloc_grow(struct far_task *task, struct far_client *client, unsigned
 	}
 	if (!err && magazine)
 		magazine_fill(task, client, magazine, node, class);
+	if (err == -ENOSPC)
+		far_full_say(task, client, node, size);
 unlock:
 	far_gate_unlock(&client->grow_lock);
 	return err;
@@ -218,7 +235,7 @@ static int alloc_class(struct far_task *task, struct far_client *client, unsigne
 static int alloc_on(struct far_task *task, struct far_client *client, unsigned node,
 		    uint64_t size, uint64_t *ret_addr)
 {
-	unsigned class = far_class_of(size);
+	unsigned class = far_class_of(&client->sb[node], size);
 
 	if (class)
 		return alloc_class(task, client, node, class, size, ret_addr);
@@ -248,12 +265,13 @@ int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret
 
 uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size)
 {
-	uint64_t chunk = far_task_client(task)->sb[node].chunk_size;
-	unsigned class = far_class_of(size);
+	const struct far_sb *sb = &far_task_client(task)->sb[node];
+	uint64_t chunk = sb->chunk_size;
+	unsigned class = far_class_of(sb, size);
 
 	if (class)
 		return far_class_size(class);
-	return size <= chunk ? far_pages_of(size) * FAR_PAGE :
+	return size <= chunk ? far_pages_of(sb, size) << sb->page_shift :
 			       (size + chunk - 1) / chunk * chunk;
 }
 
@@ -281,12 +299,13 @@ static int free_class(struct far_task *task, struct far_client *client, uint64_t
 int far_free(struct far_task *task, uint64_t addr, uint64_t size)
 {
 	struct far_client *client = far_task_client(task);
-	unsigned class = far_class_of(size);
+	unsigned class;
 	int err;
 
 	addr = far_addr_bare(addr);
 	if (!size || !far_heap_chunk(&client->heap, addr))
 		return -EINVAL;
+	class = far_class_of(&client->sb[far_addr_node(addr)], size);
 	if (class)
 		return free_class(task, client, addr, class);
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);

@@ -21,7 +21,8 @@
  * A block of size bytes on memory node `node`, or on any. Inside of an epoch; before
  * that epoch's far_epoch_exit() the block is reachable from a named root as its type's
  * tracer walks, or it is freed: what is not counts as lost, and is collected when a
- * client has died. -ENOSPC: the space is full; -EINVAL: size 0, or no such node;
+ * client has died. -ENOSPC: the space is full; -EINVAL: size 0, or no such node; -ETIME:
+ * the operation is late while another task gets memory, and it may stop;
  * errors as of far_sync().
  */
 int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr);

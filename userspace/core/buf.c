@@ -7,18 +7,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define ALIGN		64u
 #define SEGMENT_MIN	(64u << 10)
-#define MARK_BITS	48	/* of a mark: bytes used below, number of pieces above */
 
-static int segment_map(struct far_segment *segment, struct far_nic *nic, size_t size)
+static int segment_map(struct far_bufs *bufs, struct far_segment *segment, size_t size)
 {
+	struct far_nic *nic = bufs->nic;
 	int err = far_pages_map(size, &segment->pages);
 
 	if (err)
 		return err;
 	err = nic->ops->mr_reg(nic, segment->pages.base, size, &segment->lkey);
 	if (err) {
+		bufs->refused = err;
 		far_pages_unmap(&segment->pages);
 		return err;
 	}
@@ -37,7 +37,7 @@ int far_bufs_init(struct far_bufs *bufs, struct far_nic *nic, unsigned nr_tasks,
 		  size_t extra)
 {
 	*bufs = (struct far_bufs) { .nic = nic };
-	return segment_map(&bufs->first, nic, (size_t)nr_tasks * FAR_BUF_PART + extra);
+	return segment_map(bufs, &bufs->first, (size_t)nr_tasks * FAR_BUF_PART + extra);
 }
 
 void far_bufs_fini(struct far_bufs *bufs)
@@ -57,11 +57,21 @@ void *far_bufs_extra(struct far_bufs *bufs, unsigned nr_tasks)
 	return bufs->first.base + (size_t)nr_tasks * FAR_BUF_PART;
 }
 
+/* The arena goes on in that segment; NULL: in its own part. */
+static void arena_turn(struct far_arena *arena, struct far_segment *top)
+{
+	arena->top = top;
+	arena->base = top ? top->base : arena->part;
+	arena->size = top ? top->size : FAR_BUF_PART;
+	arena->used = 0;
+}
+
 void far_arena_init(struct far_arena *arena, struct far_bufs *bufs, unsigned task)
 {
 	*arena = (struct far_arena) {
 		.part = bufs->first.base + (size_t)task * FAR_BUF_PART,
 	};
+	arena_turn(arena, NULL);
 }
 
 /* A free segment of at least size bytes, taken from the list, or NULL. */
@@ -86,7 +96,7 @@ static struct far_segment *segment_new(struct far_bufs *bufs, size_t size)
 
 	if (!segment)
 		return NULL;
-	if (segment_map(segment, bufs->nic, size)) {
+	if (segment_map(bufs, segment, size)) {
 		free(segment);
 		return NULL;
 	}
@@ -121,37 +131,24 @@ static int arena_grow(struct far_arena *arena, struct far_bufs *bufs, size_t len
 	if (!segment)
 		return -ENOMEM;
 	segment->below = arena->top;
-	arena->top = segment;
-	arena->used = 0;
+	arena_turn(arena, segment);
 	arena->depth++;
 	return 0;
 }
 
-void *far_arena_get(struct far_arena *arena, struct far_bufs *bufs, size_t len)
+void *far_arena_more(struct far_arena *arena, struct far_bufs *bufs, size_t len)
 {
-	size_t size = arena->top ? arena->top->size : FAR_BUF_PART;
-	char *addr;
-
-	if (len > FAR_NIC_MAX_LEN)
+	if (arena_grow(arena, bufs, len))
 		return NULL;
-	len = (len + ALIGN - 1) / ALIGN * ALIGN;
-	if (len > size - arena->used && arena_grow(arena, bufs, len))
-		return NULL;
-	addr = (arena->top ? arena->top->base : arena->part) + arena->used;
-	arena->used += len;
-	return addr;
+	arena->used = len;
+	return arena->base;
 }
 
-size_t far_arena_mark(const struct far_arena *arena)
-{
-	return (size_t)arena->depth << MARK_BITS | arena->used;
-}
-
-static void arena_shrink(struct far_arena *arena, struct far_bufs *bufs)
+static void segment_drop(struct far_arena *arena, struct far_bufs *bufs)
 {
 	struct far_segment *segment = arena->top;
 
-	arena->top = segment->below;
+	arena_turn(arena, segment->below);
 	arena->depth--;
 	if (bufs->kept + segment->size > FAR_BUF_KEEP) {
 		segment_free(bufs, segment);
@@ -162,28 +159,20 @@ static void arena_shrink(struct far_arena *arena, struct far_bufs *bufs)
 	bufs->kept += segment->size;
 }
 
-void far_arena_release(struct far_arena *arena, struct far_bufs *bufs, size_t mark)
+void far_arena_shrink(struct far_arena *arena, struct far_bufs *bufs, unsigned depth)
 {
-	while (arena->depth > mark >> MARK_BITS)
-		arena_shrink(arena, bufs);
-	arena->used = mark & ((UINT64_C(1) << MARK_BITS) - 1);
+	while (arena->depth > depth)
+		segment_drop(arena, bufs);
 }
 
-static int segment_has(const struct far_segment *segment, const void *addr, size_t len)
-{
-	size_t off = (uintptr_t)addr - (uintptr_t)segment->base;
-
-	return off < segment->size && len <= segment->size - off;
-}
-
-int far_bufs_lkey(const struct far_bufs *bufs, const struct far_arena *arena,
+int far_bufs_find(const struct far_bufs *bufs, const struct far_arena *arena,
 		  const void *addr, size_t len, uint32_t *ret_lkey)
 {
 	const struct far_segment *segment = &bufs->first;
 
-	if (arena->top && segment_has(arena->top, addr, len))
+	if (arena->top && far_segment_has(arena->top, addr, len))
 		segment = arena->top;
-	while (segment && !segment_has(segment, addr, len))
+	while (segment && !far_segment_has(segment, addr, len))
 		segment = segment->next;
 	if (!segment)
 		return -EFAULT;

@@ -10,7 +10,7 @@
 
 #include "client_priv.h"
 
-/* One node: its tables, and bits of blocks, FAR_MAP_WORDS words per page. */
+/* One node: its tables, and bits of blocks, far_map_words() words per page. */
 struct check_node {
 	const struct far_sb *sb;
 	uint64_t *chunk;	/* chunk words */
@@ -40,14 +40,17 @@ void check_tables(struct check *check);
 /* check_blocks.c: that each block is in one place. */
 int check_blocks(struct check *check);
 
-static inline int check_bit(const uint64_t *words, uint32_t page, unsigned block)
+/* words is n->map, n->seen or n->held. */
+static inline int check_bit(const struct check_node *n, const uint64_t *words, uint32_t page,
+			    unsigned block)
 {
-	return words[page * FAR_MAP_WORDS + block / 64] >> block % 64 & 1;
+	return words[page * far_map_words(n->sb) + block / 64] >> block % 64 & 1;
 }
 
-static inline void check_set(uint64_t *words, uint32_t page, unsigned block)
+static inline void check_set(const struct check_node *n, uint64_t *words, uint32_t page,
+			     unsigned block)
 {
-	words[page * FAR_MAP_WORDS + block / 64] |= UINT64_C(1) << block % 64;
+	words[page * far_map_words(n->sb) + block / 64] |= UINT64_C(1) << block % 64;
 }
 
 #endif

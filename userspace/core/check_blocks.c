@@ -9,7 +9,6 @@
 
 #include "check.h"
 #include "dir.h"
-#include "epoch.h"
 #include "type.h"
 
 struct check_walk {
@@ -22,7 +21,7 @@ struct check_walk {
 static const char *block_place(const struct check_node *n, uint64_t off, uint64_t size,
 			       uint32_t *ret_page, unsigned *ret_block)
 {
-	unsigned class = far_class_of(size);
+	unsigned class = far_class_of(n->sb, size);
 	uint64_t word, chunk, in;
 	uint32_t page;
 
@@ -44,12 +43,12 @@ static const char *block_place(const struct check_node *n, uint64_t off, uint64_
 		return "its chunk is not cut into pages";
 	if (!class)
 		return far_page_state(word) == FAR_PAGE_RUN && !in &&
-		       far_page_count(word) == far_pages_of(size) ?
+		       far_page_count(word) == far_pages_of(n->sb, size) ?
 		       NULL : "no run of that size begins there";
 	if (far_page_state(word) != FAR_PAGE_SLAB || far_page_class(word) != class)
 		return "its page is of another class";
 	*ret_block = in / far_class_size(class);
-	return in % far_class_size(class) || *ret_block >= far_class_blocks(class) ?
+	return in % far_class_size(class) || *ret_block >= far_class_blocks(n->sb, class) ?
 	       "no block begins there" : NULL;
 }
 
@@ -67,18 +66,18 @@ static int walk_block(struct far_walk *walk, uint64_t addr, uint64_t size)
 		wrong = "there is no such node";
 	else
 		wrong = block_place(n, far_addr_off(addr), size, &page, &block);
-	if (!wrong && check_bit(n->seen, page, block))
+	if (!wrong && check_bit(n, n->seen, page, block))
 		wrong = "it is reachable twice";
-	else if (!wrong && check_bit(n->map, page, block))
+	else if (!wrong && check_bit(n, n->map, page, block))
 		wrong = "it is reachable, and free";
-	else if (!wrong && check_bit(n->held, page, block))
+	else if (!wrong && check_bit(n, n->held, page, block))
 		wrong = "it is reachable, and free in a client's hands";
 	if (wrong) {
 		check_problem(check, "\"%s\": block 0x%" PRIx64 " of %" PRIu64
 			      " bytes: %s", w->name, addr, size, wrong);
 		return 0;
 	}
-	check_set(n->seen, page, block);
+	check_set(n, n->seen, page, block);
 	return 0;
 }
 
@@ -101,11 +100,7 @@ static int walk_one(struct check *check, const struct far_dir_entry *entry)
 			      entry->name, entry->type, entry->version);
 		return 0;
 	}
-	err = far_epoch_enter(check->task);
-	if (err)
-		return err;
 	err = type->walk(check->task, entry, &walk.walk);
-	far_epoch_exit(check->task);
 	if (err == -EBADMSG) {
 		check_problem(check, "\"%s\": the %s is damaged", entry->name,
 			      type->name);
@@ -138,14 +133,14 @@ static void block_judge(struct check *check, unsigned node, uint32_t page,
 	const struct check_node *n = &check->node[node];
 
 	check->sum.blocks++;
-	if (check_bit(n->seen, page, block)) {
+	if (check_bit(n, n->seen, page, block)) {
 		check->sum.used++;
-	} else if (check_bit(n->map, page, block)) {
+	} else if (check_bit(n, n->map, page, block)) {
 		check->sum.free++;
-		if (check_bit(n->held, page, block))
+		if (check_bit(n, n->held, page, block))
 			check_problem(check, "node %u, page %u, block %u: it is free twice",
 				      node, page, block);
-	} else if (check_bit(n->held, page, block)) {
+	} else if (check_bit(n, n->held, page, block)) {
 		check->sum.free++;
 	} else if (check->others || (far_who_number(owner) &&
 				     (owner & FAR_WHO_MASK) != check->client->who)) {
@@ -160,13 +155,14 @@ static void block_judge(struct check *check, unsigned node, uint32_t page,
 static void page_judge(struct check *check, unsigned node, uint32_t page,
 		       uint64_t owner)
 {
-	uint64_t word = check->node[node].page[page];
+	const struct check_node *n = &check->node[node];
+	uint64_t word = n->page[page];
 	unsigned class = far_page_class(word), blocks = 0;
 
 	if (far_page_state(word) == FAR_PAGE_RUN)
 		blocks = 1;
-	else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_size(class))
-		blocks = far_class_blocks(class);
+	else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_fits(n->sb, class))
+		blocks = far_class_blocks(n->sb, class);
 	for (unsigned b = 0; b < blocks; b++)
 		block_judge(check, node, page, b, owner);
 }

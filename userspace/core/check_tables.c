@@ -63,12 +63,12 @@ static void check_blank(struct check *check, unsigned node, uint32_t idx, uint64
 {
 	const struct check_node *n = &check->node[node];
 	uint32_t pages = far_chunk_pages(n->sb), first = idx * pages;
+	uint32_t words = far_map_words(n->sb);
 
 	if (!is_zero(&n->page[first], pages))
 		check_problem(check, "node %u, chunk %u: it is not cut into pages, but "
 			      "its page words say so", node, idx);
-	if (!is_zero(&n->map[first * FAR_MAP_WORDS + skip],
-		     pages * FAR_MAP_WORDS - skip))
+	if (!is_zero(&n->map[first * words + skip], pages * words - skip))
 		check_problem(check, "node %u, chunk %u: bits are set in its maps", node,
 			      idx);
 }
@@ -97,7 +97,7 @@ static uint32_t check_page(struct check *check, unsigned node, uint32_t page,
 			   uint32_t left)
 {
 	const struct check_node *n = &check->node[node];
-	const uint64_t *map = &n->map[page * FAR_MAP_WORDS];
+	const uint64_t *map = &n->map[page * far_map_words(n->sb)];
 	uint64_t word = n->page[page];
 	unsigned class = far_page_class(word), blocks = 0;
 	uint32_t len = 1;
@@ -105,14 +105,14 @@ static uint32_t check_page(struct check *check, unsigned node, uint32_t page,
 	if (far_page_state(word) == FAR_PAGE_RUN) {
 		len = check_run(check, node, page, left);
 		blocks = 1;
-	} else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_size(class)) {
-		blocks = far_class_blocks(class);
+	} else if (far_page_state(word) == FAR_PAGE_SLAB && far_class_fits(n->sb, class)) {
+		blocks = far_class_blocks(n->sb, class);
 	} else if (word) {
 		check_problem(check, "node %u, page %u: its word is %016" PRIx64, node,
 			      page, word);
 		return 1;
 	}
-	for (unsigned b = blocks; b < FAR_MAP_WORDS * 64; b++) {
+	for (unsigned b = blocks; b < far_map_words(n->sb) * 64; b++) {
 		if (map[b / 64] >> b % 64 & 1)
 			check_problem(check, "node %u, page %u: bit %u of its map is "
 				      "set: it has %u blocks", node, page, b, blocks);

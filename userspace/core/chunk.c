@@ -151,7 +151,7 @@ static int pages_lost(struct far_client *client, int err)
 int far_grow_slab(struct far_task *task, struct far_client *client, unsigned node,
 		  unsigned class)
 {
-	uint64_t all[FAR_MAP_WORDS], word = far_page_word(FAR_PAGE_SLAB, class, 1);
+	uint64_t all[FAR_MAX_MAP_WORDS], word = far_page_word(FAR_PAGE_SLAB, class, 1);
 	struct far_chunk *chunk;
 	struct far_page *page;
 	int err = pages_get(task, client, node, 1, &chunk, &page);
@@ -163,7 +163,7 @@ int far_grow_slab(struct far_task *task, struct far_client *client, unsigned nod
 		return pages_lost(client, err);
 	memset(all, 0xff, sizeof(all));
 	far_heap_lock(task, client);
-	err = far_page_slab(page, class);
+	err = far_page_slab(&client->sb[node], page, class);
 	if (!err)
 		far_page_fill(&client->heap, chunk, page, all);
 	far_heap_unlock(client);
@@ -370,11 +370,12 @@ int far_give_back(struct far_task *task, struct far_client *client, uint64_t add
 		  uint64_t size)
 {
 	struct far_chunk *chunk = far_heap_chunk(&client->heap, addr);
-	unsigned class = far_class_of(size);
+	unsigned class;
 	int err;
 
 	if (!chunk || !chunk->span != (size <= client->sb[chunk->node].chunk_size))
 		return -EINVAL;
+	class = far_class_of(&client->sb[chunk->node], size);
 	if (class) {
 		far_heap_lock(task, client);
 		err = far_heap_put(&client->heap, addr, class);
@@ -394,7 +395,7 @@ static bool slab_take_empty(struct far_task *task, struct far_client *client,
 
 	far_heap_lock(task, client);
 	take = page->state == FAR_PAGE_SLAB && !page->busy &&
-	       page->nr_free == far_class_blocks(page->class) &&
+	       page->nr_free == page->nr_blocks &&
 	       (how != FAR_TRIM_SOME || page->next || page->prev);
 	if (take)
 		far_page_hide(&client->heap, chunk, page);
@@ -425,7 +426,7 @@ static int page_leave(struct far_task *task, struct far_client *client, unsigned
 
 	if (page->state != FAR_PAGE_SLAB)
 		return 0;
-	words = (far_class_blocks(page->class) + 63) / 64;
+	words = far_page_words(page);
 	far_verbs_begin(task, &inner);
 	for (unsigned w = 0; w < words; w++) {
 		if (page->free[w])

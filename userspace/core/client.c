@@ -13,6 +13,7 @@
 #include "../base/why.h"
 #include "../space/format.h"
 #include "client_priv.h"
+#include "owed.h"
 #include "task.h"
 
 #define LEAVE_ROUNDS	200u	/* to wait for what is retired to be free */
@@ -37,7 +38,7 @@ static int read_superblock(struct far_task *task, const struct far_client_set *s
 	far_buf_release(task, mark);
 	if (err)
 		return far_why(why, len, err, "node %u: the superblock cannot be read: %s",
-			       node, strerror(-err));
+			       node, far_strerror(err));
 	return far_sb_check(sb, size, why, len);
 }
 
@@ -53,7 +54,7 @@ static int read_superblocks(struct far_task *task, struct far_client *client, ch
 			err = far_sb_same_set(&client->sb[0], &client->sb[n], n, why, len);
 	}
 	if (!err && client->sb[0].nr_nodes != nr)
-		err = far_why(why, len, -EPROTO, "the space is on %u nodes: %u were named",
+		err = far_why(why, len, -EPROTO, "nodes of the space: %u, named: %u",
 			      client->sb[0].nr_nodes, nr);
 	if (!err)
 		client->arbiter = client->sb[0].arbiter;
@@ -163,8 +164,8 @@ static int claim_number(struct far_task *task, struct far_client *client, char *
 		return 0;
 	if (err)
 		return far_why(why, len, err, "no client number could be claimed: %s",
-			       strerror(-err));
-	return far_why(why, len, -EUSERS, "all %u client numbers are taken", max);
+			       far_strerror(err));
+	return far_why(why, len, -EUSERS, "no client number is free; there are: %u", max);
 }
 
 static void client_free(struct far_client *client)
@@ -182,7 +183,9 @@ static void client_free(struct far_client *client)
 		far_limbo_fini(&thread->limbo);
 		free(thread);
 	}
+	far_owed_forget(client);
 	free(client->foreign);
+	free(client->full);
 	free(client->hint);
 	free(client->sb);
 	free(client);
@@ -198,7 +201,8 @@ static struct far_client *client_new(const struct far_client_set *set)
 	client->set = *set;
 	client->sb = calloc(set->nr_nodes, sizeof(*client->sb));
 	client->hint = calloc(set->nr_nodes, sizeof(*client->hint));
-	if (!client->sb || !client->hint) {
+	client->full = calloc(set->nr_nodes, sizeof(*client->full));
+	if (!client->sb || !client->hint || !client->full) {
 		client_free(client);
 		return NULL;
 	}
@@ -232,7 +236,7 @@ int far_client_join(struct far_task *task, const struct far_client_set *set,
 	err = far_round_park(task, client);
 	if (err) {
 		far_why(why, why_len, err, "the client's entry cannot be written: %s",
-			strerror(-err));
+			far_strerror(err));
 		goto unclaim;
 	}
 	*ret_client = client;
@@ -325,6 +329,11 @@ static struct far_client_thread *thread_get(struct far_client *client)
 	return thread;
 }
 
+static void thread_put(struct far_client_thread *thread)
+{
+	atomic_store(&thread->in_use, false);
+}
+
 struct far_client_thread *far_client_thread_get(struct far_client *client,
 						unsigned nr_tasks)
 {
@@ -335,17 +344,12 @@ struct far_client_thread *far_client_thread_get(struct far_client *client,
 		return NULL;
 	tasks = realloc(thread->task, nr_tasks * sizeof(*tasks));
 	if (!tasks) {
-		far_client_thread_put(thread);
+		thread_put(thread);
 		return NULL;
 	}
 	memset(tasks, 0, nr_tasks * sizeof(*tasks));
 	thread->task = tasks;
 	return thread;
-}
-
-void far_client_thread_put(struct far_client_thread *thread)
-{
-	atomic_store(&thread->in_use, false);
 }
 
 int far_client_thread_start(struct far *far, struct far_client *client,
@@ -360,7 +364,7 @@ int far_client_thread_start(struct far *far, struct far_client *client,
 	err = far_service_start(far, client);
 	if (err) {
 		atomic_fetch_sub(&client->nr_threads, 1);
-		far_client_thread_put(thread);
+		thread_put(thread);
 		return err;
 	}
 	*ret_thread = thread;
@@ -370,6 +374,6 @@ int far_client_thread_start(struct far *far, struct far_client *client,
 void far_client_thread_stop(struct far_client *client,
 			    struct far_client_thread *thread)
 {
-	far_client_thread_put(thread);
+	thread_put(thread);
 	atomic_fetch_sub(&client->nr_threads, 1);
 }

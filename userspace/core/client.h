@@ -96,4 +96,10 @@ int far_thread_start_service(struct far *far, struct far_client_thread *client_t
 /* Adds to far_stats.repaired. */
 void far_task_count_repaired(struct far_task *task);
 
+/*
+ * Call between two epochs of a walk. If the walk is a sweep's, the client collects meanwhile
+ * what it has retired, since walks take long. (sweep.c)
+ */
+void far_sweep_pause(struct far_task *task);
+
 #endif

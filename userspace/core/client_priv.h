@@ -62,6 +62,15 @@ struct far_foreign {
 	uint64_t bit;
 };
 
+struct far_owed;
+
+/* The owners of a node's chunks, when this client last looked for some that it can adopt. */
+struct far_full {
+	uint32_t free, left, mine, others;	/* left: without an owner */
+	uint32_t most;				/* that one of the others has */
+	unsigned most_client;
+};
+
 struct far_client {
 	struct far_client_head head;	/* first: see far_client_stale() */
 	struct far_client_set set;
@@ -91,27 +100,39 @@ struct far_client {
 	uint64_t pending;			/* the next to publish; 0: none */
 	_Atomic uint64_t turns;			/* of gen that are complete */
 	_Atomic uint64_t epoch, safe, flushed;	/* as last read */
+	_Atomic uint64_t safe_since;		/* the clock when safe was seen to move last */
 	_Atomic uint64_t living;		/* clients, as last read */
 	_Atomic uint64_t wanted;		/* deaths + lost, as last read */
 	struct far_host_map arbiter_map;	/* see tend.c */
 	bool tends;
+	bool cuts;				/* all memory nodes are of this process */
+	uint64_t tended, awake;		/* last call of far_tend(), and the first without a gap */
 
 	atomic_bool dir_lock;			/* the directory's, among our tasks */
+	atomic_bool dir_owed;			/* far_dir_pay() has something to do */
 
 	/* allocation */
 	atomic_bool heap_lock;			/* far_heap_lock() */
 	struct far_heap heap;
 	atomic_bool grow_lock;			/* who claims and cuts; held across verbs */
+	struct far_full *full;			/* of each node, with grow_lock */
 	uint32_t *hint;				/* of each node: where a free chunk may be */
 	struct far_foreign *foreign;		/* the collector's */
 	size_t nr_foreign, max_foreign;
 	uint32_t map_lap;			/* see far_collect_maps() */
 	atomic_bool sweeping;
 	_Atomic uint64_t swept;			/* .wanted up to which it has swept */
+	_Atomic uint64_t sweeps;		/* that are complete */
 	uint64_t sweep_at;			/* not before, after one that failed */
+	struct far_task *sweeper;		/* the collector's, while a sweep walks */
+	uint64_t collect_at;			/* when far_sweep_pause() collects next */
 	atomic_bool lost;			/* a block's fate is unknown: tell all */
 	atomic_bool resweep;			/* a sweep is due, whatever is wanted */
 	bool left;				/* a chunk that is not empty was given up */
+
+	_Atomic(struct far_owed *) owed;	/* see owed.h */
+	atomic_uint nonce;			/* see far_who_nonce() */
+	atomic_uint nr_owed;			/* those that are being paid count, too */
 };
 
 /* A lock that tasks wait for in far_sleep(). ns: about how long it is held. */
@@ -131,7 +152,8 @@ static inline void far_heap_unlock(struct far_client *client)
 
 /*
  * What is appended between the two is service, and of a list of its own
- * (far_inner_begin()); the second one posts it and waits. As far_sync().
+ * (far_inner_begin()); the second one posts it and waits. As far_sync(), but also for an
+ * operation that is late.
  */
 void far_verbs_begin(struct far_task *task, struct far_ops *inner);
 int far_verbs_end(struct far_task *task, struct far_ops *inner);
@@ -149,10 +171,9 @@ int far_add(struct far_task *task, uint64_t addr, uint64_t add);
 /* owner.c: far_owner_dead() for an entry that was read. */
 bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation);
 
-/* client.c: a thread's object for nr_tasks tasks, with nobody inside; and its end. */
+/* client.c: a thread's object for nr_tasks tasks, with nobody inside. */
 struct far_client_thread *far_client_thread_get(struct far_client *client,
 						unsigned nr_tasks);
-void far_client_thread_put(struct far_client_thread *thread);
 
 /* service.c */
 int far_service_start(struct far *far, struct far_client *client);
@@ -228,6 +249,15 @@ int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
 	      uint32_t idx, uint64_t word);
 
 /*
+ * full.c, with grow_lock: counts a chunk word of a node; held[] has the chunks of each client
+ * number. And says in the task's words why there are not size bytes. -ENOSPC.
+ */
+void far_full_count(const struct far_client *client, uint64_t word, uint32_t *held,
+		    struct far_full *full);
+int far_full_say(struct far_task *task, const struct far_client *client, unsigned node,
+		 uint64_t size);
+
+/*
  * scavenge.c, with grow_lock: adopts chunks of dead clients, and those without an owner
  * that were not swept since `wanted`, and, if it looks for room, those of spans, in whose
  * maps somebody may have set them free. *ret_got: it has adopted something.
@@ -244,8 +274,6 @@ int far_sweep(struct far_task *task, struct far_client *client);
  * looked for what is behind while they were still ours: then they are told once more.
  */
 int far_left_publish(struct far_task *task, struct far_client *client);
-/* If this client has lost track of a block since the last call: tells all owners. */
-int far_lost_publish(struct far_task *task, struct far_client *client);
 /* Whether it would do nothing. */
 bool far_is_swept(const struct far_client *client);
 

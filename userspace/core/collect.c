@@ -10,15 +10,16 @@
 #include "task.h"
 
 #define FOREIGN_BATCH	32u	/* FAA under way at once */
-#define MAP_PAGES	16u	/* whose maps are read at once */
-#define MAP_SOME	(16u * MAP_PAGES)
+#define MAP_WORDS	1024u	/* of maps that are read at once */
+#define MAP_SOME	(16u * MAP_WORDS)
 
 /* The word and bit of a map for a block of somebody else's. */
 static struct far_foreign foreign_of(const struct far_client *client, uint64_t addr,
 				     uint64_t size)
 {
-	unsigned node = far_addr_node(addr), class = far_class_of(size);
+	unsigned node = far_addr_node(addr);
 	const struct far_sb *sb = &client->sb[node];
+	unsigned class = far_class_of(sb, size);
 	uint64_t off = far_addr_off(addr);
 	uint32_t page = far_page_at(sb, off);
 	unsigned block = class ? (off - far_page_off(sb, page)) / far_class_size(class) : 0;
@@ -110,7 +111,7 @@ static int block_free(struct far_task *task, struct far_client *client,
 		foreign = foreign_of(client, item->addr, item->size);
 		return foreign_add(client, &foreign);
 	}
-	if (far_class_of(item->size))
+	if (far_class_of(&client->sb[far_addr_node(item->addr)], item->size))
 		return far_give_back(task, client, item->addr, item->size);
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
 	err = far_give_back(task, client, item->addr, item->size);
@@ -175,14 +176,14 @@ static int page_collect(struct far_task *task, struct far_client *client,
 			struct far_chunk *chunk, struct far_page *page,
 			const uint64_t *bits)
 {
-	uint64_t addr = far_addr(chunk->node, far_page_off(&client->sb[chunk->node],
-							   page->idx));
+	const struct far_sb *sb = &client->sb[chunk->node];
+	uint64_t addr = far_addr(chunk->node, far_page_off(sb, page->idx));
 
 	if (chunk->span)
-		return far_give_back(task, client, addr, chunk->span *
-				     client->sb[chunk->node].chunk_size);
+		return far_give_back(task, client, addr, chunk->span * sb->chunk_size);
 	if (page->state == FAR_PAGE_RUN)
-		return far_give_back(task, client, addr, page->len * FAR_PAGE);
+		return far_give_back(task, client, addr,
+				     (uint64_t)page->len << sb->page_shift);
 	far_heap_lock(task, client);
 	if (page->state == FAR_PAGE_SLAB)
 		far_page_fill(&client->heap, chunk, page, bits);
@@ -236,18 +237,19 @@ static int pages_collect(struct far_task *task, struct far_client *client,
 	struct far_page head = { .idx = chunk->idx * far_chunk_pages(sb) };
 	uint64_t addr = far_addr(chunk->node, far_map_off(sb, head.idx + from));
 	size_t mark = far_buf_mark(task);
-	uint64_t *maps = far_buf(task, nr * FAR_MAP_WORDS * 8);
-	int err = maps ? far_fetch(task, addr, maps, nr * FAR_MAP_WORDS * 8) : -ENOMEM;
+	uint32_t words = far_map_words(sb);
+	uint64_t *maps = far_buf(task, nr * words * 8);
+	int err = maps ? far_fetch(task, addr, maps, nr * words * 8) : -ENOMEM;
 
-	if (!err && any_set(maps, nr * FAR_MAP_WORDS)) {
-		err = maps_take(task, addr, maps, nr * FAR_MAP_WORDS, ret_raced);
+	if (!err && any_set(maps, nr * words)) {
+		err = maps_take(task, addr, maps, nr * words, ret_raced);
 		if (err)	/* what was taken is in nobody's hands: sweep */
 			atomic_store(&client->lost, true);
 	}
 	for (uint32_t i = 0; i < nr && !err; i++) {
-		const uint64_t *bits = &maps[i * FAR_MAP_WORDS];
+		const uint64_t *bits = &maps[i * words];
 
-		if (any_set(bits, FAR_MAP_WORDS))
+		if (any_set(bits, words))
 			err = page_collect(task, client, chunk, chunk->span ? &head :
 					   &chunk->page[from + i], bits);
 	}
@@ -258,13 +260,14 @@ static int pages_collect(struct far_task *task, struct far_client *client,
 static int chunk_collect(struct far_task *task, struct far_client *client,
 			 struct far_chunk *chunk, bool *ret_raced)
 {
-	uint32_t pages = far_chunk_pages(&client->sb[chunk->node]), nr;
+	const struct far_sb *sb = &client->sb[chunk->node];
+	uint32_t pages = far_chunk_pages(sb), most = MAP_WORDS / far_map_words(sb), nr;
 	int err = 0;
 
 	if (chunk->span)
 		return pages_collect(task, client, chunk, 0, 1, ret_raced);
 	for (uint32_t at = 0; at < pages && !err; at += nr) {
-		nr = pages - at < MAP_PAGES ? pages - at : MAP_PAGES;
+		nr = pages - at < most ? pages - at : most;
 		err = pages_collect(task, client, chunk, at, nr, ret_raced);
 	}
 	return err;
@@ -273,7 +276,7 @@ static int chunk_collect(struct far_task *task, struct far_client *client,
 int far_collect_maps(struct far_task *task, struct far_client *client, bool all,
 		     bool *ret_raced)
 {
-	uint32_t pages = 0;
+	uint32_t words = 0;
 	struct far_chunk *chunk, *next;
 	int err = 0;
 
@@ -283,10 +286,11 @@ int far_collect_maps(struct far_task *task, struct far_client *client, bool all,
 			next = chunk->next;
 			if (!all && chunk->lap == client->map_lap)
 				continue;
-			if (!all && pages >= MAP_SOME)
+			if (!all && words >= MAP_SOME)
 				return 0;
 			chunk->lap = client->map_lap;
-			pages += far_chunk_pages(&client->sb[n]);
+			words += far_chunk_pages(&client->sb[n]) *
+				 far_map_words(&client->sb[n]);
 			err = chunk_collect(task, client, chunk, ret_raced);
 			if (err)
 				return err;

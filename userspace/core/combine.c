@@ -21,8 +21,8 @@
  *	AWAKE --its task--> ASLEEP --leader--> DONE, ALONE, LEAD (and is resumed)
  *	AWAKE --leader--> DONE, ALONE, LEAD
  *
- * A task sleeps once per ASLEEP and is resumed once, so that whoever resumes it never
- * touches a task that has gone on without.
+ * A task may wake before it is resumed, see that it may go on, and end: the leader holds
+ * it meanwhile.
  */
 #include "combine.h"
 
@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "combine_plan.h"
+#include "deadline.h"
 #include "stats.h"
 #include "task.h"
 
@@ -153,23 +154,27 @@ static struct far_combine_op *word_op(uint64_t word)
 
 static int op_same_key(const struct far_combine_op *a, const struct far_combine_op *b)
 {
-	return a->hash == b->hash && a->structure == b->structure &&
-	       a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
+	return a->hash == b->hash && a->key_len == b->key_len &&
+	       !memcmp(a->key, b->key, a->key_len);
 }
 
 /* Releases an operation, with how it goes on. Its memory is not ours any more. */
 static void op_release(struct far_combine_op *op, enum far_combine_how how)
 {
 	struct far_task *task = op->task;
+	struct far_thread *thread = far_task_hold(task);
 
 	if (atomic_exchange(&op->state, how) == STATE_ASLEEP)
 		far_task_resume(task);
+	far_task_unhold(thread);
 }
 
 static enum far_combine_how op_wait(struct far_combine_op *op)
 {
 	int state = STATE_AWAKE;
 
+	/* its time begins, so that it leads no batch longer than the one before it */
+	far_op_is_late(op->task);
 	if (atomic_compare_exchange_strong(&op->state, &state, STATE_ASLEEP))
 		do {
 			far_task_suspend(op->task);
@@ -296,7 +301,7 @@ enum far_combine_how far_combine_begin(struct far_task *task,
 	int joined;
 
 	/* An address that a word has no room for goes alone, too. */
-	if (!table || (uintptr_t)op & TAG_MASK)
+	if (!table || (uintptr_t)op & TAG_MASK || far_op_has_own(task))
 		return FAR_COMBINE_ALONE;
 	far_spend(task, JOIN_NS);
 	op->task = task;
@@ -377,11 +382,23 @@ static enum far_combine_how op_answer(const struct far_combine_batch *batch,
 	return FAR_COMBINE_DONE;
 }
 
+/* The leader is late: the others are still to be done, by the next one. */
+static enum far_combine_how leader_late(const struct far_combine_batch *batch,
+					struct far_combine_op *op)
+{
+	if (op != batch->own)
+		return FAR_COMBINE_LEAD;
+	op->status = -ETIME;
+	return FAR_COMBINE_DONE;
+}
+
 /* The same of one that failed. */
 static enum far_combine_how answer_failed(const struct far_combine_batch *batch,
 					  struct far_combine_op *op,
 					  const struct far_combine_result *result)
 {
+	if (result->err == -ETIME && !result->unknown)
+		return leader_late(batch, op);
 	if (op->kind == FAR_COMBINE_GET)
 		return result->unknown ? FAR_COMBINE_LEAD : FAR_COMBINE_ALONE;
 	if (op->part == COMBINE_NEW)

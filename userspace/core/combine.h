@@ -35,6 +35,10 @@
  *  - What is carried by an attempt whose fate is unknown has an unknown fate. Gets go
  *    into the next batch instead.
  *
+ *  - A leader that is late hands the lead on: -ETIME is its own answer only. All of a
+ *    batch have as much time as it, and began later; an operation with a deadline of its
+ *    own is in no batch.
+ *
  * A task that leads begins no other operation with combining before it has ended
  * this one. Which task leads makes no difference to the others: a leader that fails
  * still ends the batch. The memory of an operation is its caller's until begin(), or
@@ -55,7 +59,10 @@
 
 struct far_combine_table;
 
-/* size: keys that can be under way at a time, rounded up to a power of two; 8 bytes each. */
+/*
+ * A table for the operations of one structure.
+ * size: keys that can be under way at a time, rounded up to a power of two; 8 bytes each.
+ */
 int far_combine_new(unsigned size, struct far_combine_table **ret_table);
 void far_combine_free(struct far_combine_table *table);
 
@@ -79,8 +86,7 @@ enum far_combine_kind {
 
 struct far_combine_op {
 	/* what the caller says */
-	uint64_t structure;		/* its root's far address */
-	uint64_t hash;			/* of structure and key, all 64 bits of it */
+	uint64_t hash;			/* of the key, all 64 bits of it */
 	const void *key;
 	size_t key_len;
 	const void *value;		/* PUT, INSERT, UPDATE */
@@ -90,7 +96,7 @@ struct far_combine_op {
 	enum far_combine_kind kind;
 
 	/* the answer, with FAR_COMBINE_DONE */
-	int status;			/* 0, -ENOENT, -EEXIST, -EMSGSIZE, or an unknown fate */
+	int status;			/* 0, -ENOENT, -EEXIST, -EMSGSIZE, -ETIME, unknown fate */
 	size_t len;			/* GET, with 0 and -EMSGSIZE: of the value */
 
 	/* combine's own */
@@ -153,8 +159,9 @@ struct far_combine_result {
 
 /*
  * Answers all that the batch carries, and hands the rest on. With an error whose fate
- * is known each of them, the own one included, goes alone. The own operation's outcome
- * is returned; FAR_COMBINE_LEAD: it is still to be done, and leads the next batch.
+ * is known, but for -ETIME, each of them, the own one included, goes alone. The own
+ * operation's outcome is returned; FAR_COMBINE_LEAD: it is still to be done, and leads the
+ * next batch.
  */
 enum far_combine_how far_combine_end(struct far_combine_batch *batch,
 				     const struct far_combine_result *result);

@@ -29,11 +29,13 @@ struct far {
 	uint64_t cache_bytes;
 	uint64_t seed;
 	double epoch_scale;		/* of the times of throttling's search */
+	uint64_t op_ns;			/* that an operation may take */
 
 	unsigned nr_nodes;
 	struct far_peer **peer;		/* nr_nodes */
 	char **node;			/* their addresses, nr_nodes */
 	_Atomic uint64_t *down_until;	/* nr_nodes; see far_op_connect() */
+	struct far_loose *loose;	/* nr_nodes; see loose.h */
 	char *space;
 
 	/* All threads there ever were: it only grows, and their structs are used again. */

@@ -31,6 +31,8 @@
 #define FAR_CREDIT_PROBE_NS	UINT64_C(8000000)
 #define FAR_CREDIT_REST_NS	UINT64_C(480000000)
 #define FAR_CREDIT_CANDIDATES	6	/* with "none" */
+#define FAR_CREDIT_CYCLE_NS	\
+	(FAR_CREDIT_CANDIDATES * FAR_CREDIT_PROBE_NS + FAR_CREDIT_REST_NS)
 #define FAR_CREDIT_FIRST	12	/* C_max until a candidate was judged */
 
 struct far_credit {

@@ -10,7 +10,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "alloc.h"
 #include "client_priv.h"
+#include "deadline.h"
+#include "loose.h"
 #include "owner.h"
 #include "task.h"
 
@@ -102,6 +105,11 @@ static int dir_try_lock(struct far_task *task, const struct far_client *client,
 
 	if (err)
 		return err;
+	/* An unlock of an earlier task of ours may come still, and would take it from this one. */
+	if (found == mine && *expect != mine && far_is_loose(task, client->arbiter)) {
+		far_sleep(task, LOCK_NS);
+		return 0;
+	}
 	/* Ours: from an earlier lock or unlock of unknown fate. */
 	if (found == *expect || found == mine) {
 		if (*expect)
@@ -137,29 +145,67 @@ static int dir_give_back(struct far_task *task, const struct far_client *client)
 	return err;
 }
 
+/* Calls dir_give_back(), and leaves a lock that it cannot free to far_dir_pay(). The caller
+ * has the gate. */
+static void dir_release(struct far_task *task, struct far_client *client)
+{
+	int err = dir_give_back(task, client);
+
+	if (err && err != -ESTALE)
+		atomic_store(&client->dir_owed, true);
+}
+
+void far_dir_pay(struct far_task *task, struct far_client *client)
+{
+	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+
+	if (!atomic_load(&client->dir_owed) || far_is_loose(task, client->arbiter) ||
+	    atomic_exchange_explicit(&client->dir_lock, true, memory_order_acquire))
+		return;
+	if (!far_swap(task, lock_addr(client), mine, 0, &found))
+		atomic_store(&client->dir_owed, false);
+	far_gate_unlock(&client->dir_lock);
+}
+
+/* Among our tasks. -ETIME: it is later than `until`. */
+static int dir_gate(struct far_task *task, struct far_client *client, uint64_t until)
+{
+	while (atomic_exchange_explicit(&client->dir_lock, true, memory_order_acquire)) {
+		if (far_now(task) >= until)
+			return -ETIME;
+		far_sleep(task, LOCK_NS);
+	}
+	return 0;
+}
+
+/* -ETIME: a client that lives has it, and does not go on. */
 static int dir_lock(struct far_task *task, struct far_client *client)
 {
-	uint64_t expect = 0;
-	int err;
+	uint64_t expect = 0, until = far_op_until(task);
+	int err = dir_gate(task, client, until);
 
-	far_gate_lock(task, &client->dir_lock, LOCK_NS);
+	if (err)
+		return err;
 	do
 		err = dir_try_lock(task, client, &expect);
-	while (!err);
+	while (!err && far_now(task) < until);
+	if (!err)
+		err = -ETIME;
 	if (err > 0)
 		return 0;
-	if (err != -ESTALE)
-		dir_give_back(task, client);
+	if (err != -ESTALE && far_is_loose(task, client->arbiter))
+		atomic_store(&client->dir_owed, true);	/* far_dir_pay() waits for the verbs */
+	else if (err != -ESTALE)
+		dir_release(task, client);
 	far_gate_unlock(&client->dir_lock);
 	return err;
 }
 
-static int dir_unlock(struct far_task *task, struct far_client *client)
+/* What was done under the lock is done, also if nobody knows what became of the lock. */
+static void dir_unlock(struct far_task *task, struct far_client *client)
 {
-	int err = dir_give_back(task, client);
-
+	dir_release(task, client);
 	far_gate_unlock(&client->dir_lock);
-	return err;
 }
 
 /* -EBADMSG: no good entry has the name, and a damaged one may have it. */
@@ -173,12 +219,13 @@ static int dir_index(const struct far_dir_entry *dir, uint64_t torn, const char 
 	return torn ? -EBADMSG : -ENOENT;
 }
 
-static int dir_free_index(const struct far_dir_entry *dir)
+static int dir_free_index(struct far_task *task, const struct far_dir_entry *dir)
 {
 	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
 		if (!state_sum(dir[i].state))
 			return i;
 	}
+	far_task_say(task, "all %u names of the space are taken", FAR_NR_NAMES);
 	return -ENOSPC;
 }
 
@@ -255,7 +302,7 @@ static int dir_put(struct far_task *task, const struct far_client *client,
 
 	if (idx != -ENOENT)
 		return idx < 0 ? idx : -EEXIST;
-	idx = dir_free_index(dir);
+	idx = dir_free_index(task, dir);
 	if (idx < 0)
 		return idx;
 	*copy = *entry;
@@ -283,6 +330,9 @@ static int dir_take(struct far_task *task, const struct far_client *client,
 		return -EAGAIN;
 	err = far_swap(task, dir_addr(client, idx), dir[idx].state,
 		       state_next(dir[idx].state, 0), &found);
+	/* perhaps nothing leads any more to what nobody will free */
+	if (err)
+		far_alloc_lost(task);
 	if (!err && found != dir[idx].state)
 		err = -EBADMSG;
 	return err;
@@ -294,7 +344,7 @@ int far_dir_add(struct far_task *task, const struct far_dir_entry *entry)
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
 	struct far_dir_entry *copy = far_buf(task, sizeof(*copy));
-	int err = dir && copy ? name_check(entry->name) : -ENOMEM, unlock;
+	int err = dir && copy ? name_check(entry->name) : -ENOMEM;
 	uint64_t torn;
 
 	if (!err)
@@ -304,9 +354,7 @@ int far_dir_add(struct far_task *task, const struct far_dir_entry *entry)
 	err = dir_read(task, dir, &torn);
 	if (!err)
 		err = dir_put(task, client, dir, torn, entry, copy);
-	unlock = dir_unlock(task, client);
-	if (!err)
-		err = unlock;
+	dir_unlock(task, client);
 release:
 	far_buf_release(task, mark);
 	return err;
@@ -317,7 +365,7 @@ int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry)
 	struct far_client *client = far_task_client(task);
 	size_t mark = far_buf_mark(task);
 	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	int err = dir ? dir_lock(task, client) : -ENOMEM, unlock;
+	int err = dir ? dir_lock(task, client) : -ENOMEM;
 	uint64_t torn;
 
 	if (err)
@@ -325,9 +373,7 @@ int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry)
 	err = dir_read(task, dir, &torn);
 	if (!err)
 		err = dir_take(task, client, dir, torn, entry);
-	unlock = dir_unlock(task, client);
-	if (!err)
-		err = unlock;
+	dir_unlock(task, client);
 release:
 	far_buf_release(task, mark);
 	return err;

@@ -3,10 +3,14 @@
  * The directory of a space set: names of structures, their types and roots.
  *
  * All functions are for a task outside of an epoch or inside, and call far_sync().
- * Adding and removing take the directory's lock; a lock of a dead client is taken over.
+ * Adding and removing take the directory's lock; a lock of a dead client is taken over, and
+ * for that of one that lives they wait as long as an operation may take: -ETIME.
  */
 #ifndef FAR_CORE_DIR_H
 #define FAR_CORE_DIR_H
+
+#include <errno.h>
+#include <stdbool.h>
 
 #include <far/far.h>
 
@@ -28,10 +32,16 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
  * is reachable. -EEXIST; -ENOSPC: no entry is free.
  */
 int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
+/* Whether nobody knows, after that error of far_dir_add(), if the root is reachable. */
+static inline bool far_dir_is_unsure(int err)
+{
+	return err != -EEXIST && err != -ENOSPC && err != -EINVAL && err != -ETIME;
+}
+
 /*
  * Removes the entry that far_dir_find() or far_dir_open() has found; the caller frees
  * what hung from its root. -ENOENT; -EAGAIN: somebody has removed it, and the name is
- * another entry's now.
+ * another entry's now. Of unknown fate: a sweep frees what hung from it if it is gone.
  */
 int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry);
 /*
@@ -40,5 +50,10 @@ int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry);
  */
 int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr,
 		 uint64_t *ret_torn);
+
+struct far_client;
+
+/* For the service: frees a lock of this client that far_dir_add() or _remove() could not. */
+void far_dir_pay(struct far_task *task, struct far_client *client);
 
 #endif

@@ -21,7 +21,8 @@
 
 /*
  * Enter may be nested. It costs no verb; it waits while the client's entry is not
- * published yet. -ESTALE: the client was fenced. Exit wants all that the task has
+ * published yet, as long as an operation may take: -ETIME. -ESTALE: the client was fenced.
+ * Exit wants all that the task has
  * appended to be acknowledged, by far_sync().
  */
 int far_epoch_enter(struct far_task *task);
@@ -43,10 +44,12 @@ int far_retire(struct far_task *task, uint64_t addr, uint64_t size);
 uint64_t far_epoch_known(const struct far_task *task);
 
 /*
- * Waits until what this client had retired before the call is free, and other clients
- * had time to free theirs, and to give back empty chunks. Outside of an epoch. What to
- * do when far_alloc() says -ENOSPC: leave the epoch, call this, and try once more.
- * -EAGAIN: another client has stood in the way for five seconds.
+ * Waits until what this client had retired before the call is free, what dead clients had
+ * in hand, too, and other clients had time to free theirs, and to give back empty chunks.
+ * What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try once more.
+ * -EAGAIN: another client stands in the way: at once, if it has done so for two seconds;
+ * or the caller itself, at once: the task is inside of an epoch. -ETIME: the operation is
+ * late.
  */
 int far_reclaim(struct far_task *task);
 

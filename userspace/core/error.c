@@ -31,6 +31,15 @@ int far_task_fail(struct far_task *task, int err, const char *fmt, ...)
 	return err;
 }
 
+void far_task_say(struct far_task *task, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+	va_end(ap);
+}
+
 __attribute__((format(printf, 4, 5)))
 static void fail(struct far_task *task, struct far_ops *ops, int err, const char *fmt, ...)
 {
@@ -59,6 +68,7 @@ static int error_public(int err)
 	case -ESTALE:
 		return err;
 	case -EHOSTUNREACH:
+	case -EUSERS:
 		return -EHOSTDOWN;
 	default:
 		return -EIO;

@@ -8,9 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <own/words.h>
 
 #include "client.h"
 #include "core.h"
+#include "deadline.h"
+#include "loose.h"
 #include "space.h"
 #include "thread.h"
 
@@ -50,6 +53,7 @@ static void conf_take(struct far *far, const struct far_conf *conf)
 	far->cache_bytes = conf->cache_bytes ? conf->cache_bytes : CACHE_BYTES;
 	far->seed = conf->seed;
 	far->epoch_scale = 1;
+	far->op_ns = far_op_ns(conf);
 	if (!far->seed)
 		far->seed = far_rng_any_seed();
 }
@@ -58,14 +62,17 @@ const char *far_node_words(int err)
 {
 	switch (err) {
 	case -ENOENT:
-		return "there is no such space";
+		return "there is no such space (\"far space list\" shows those that are there)";
 	case -EACCES:
 		return "no rights";
 	case -EINVAL:
-		return "expected an IPv4 address, with verbs HOST or HOST:PORT, or a number "
-		       "from 0 for a memory node of this process";
+		return "expected an IPv4 address (names are not looked up), with verbs HOST "
+		       "or HOST:PORT, or a number from 0 for a memory node of this process";
 	case -EHOSTUNREACH:
 		return "no such node, or it does not answer";
+	case -EUSERS:
+		return "it has no place for one more client, or for one more from this "
+		       "machine";
 	case -ECONNREFUSED:
 		return "it serves no spaces";
 	case -EPROTONOSUPPORT:
@@ -79,7 +86,7 @@ const char *far_node_words(int err)
 	case -EINPROGRESS:
 		return "it has just started and still takes its memory: try again later";
 	default:
-		return strerrordesc_np(-err);
+		return far_strerror(err);
 	}
 }
 
@@ -92,6 +99,7 @@ static void nodes_detach(struct far *far)
 	}
 	free(far->node);
 	free(far->peer);
+	free(far->loose);
 	free(far->down_until);
 	free(far->space);
 }
@@ -128,8 +136,9 @@ static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
 	far->peer = calloc(nr, sizeof(*far->peer));
 	far->node = calloc(nr, sizeof(*far->node));
 	far->down_until = calloc(nr, sizeof(*far->down_until));
+	far->loose = calloc(nr, sizeof(*far->loose));
 	far->space = strdup(conf->space);
-	if (!far->peer || !far->node || !far->down_until || !far->space) {
+	if (!far->peer || !far->node || !far->down_until || !far->loose || !far->space) {
 		snprintf(why, why_len, "no memory for %u nodes", nr);
 		err = -ENOMEM;
 	}
@@ -174,6 +183,15 @@ free_far:
 	return err;
 }
 
+static int thread_why(const struct far *far, char *why, size_t why_len, int err)
+{
+	if (far->nic->ops->caps & FAR_NIC_CAP_LOCKS &&
+	    (err == -ENOMEM || err == -EPERM || err == -EAGAIN))
+		return own_words(why, why_len, OWN_TRIED_REGISTER, 0, err);
+	snprintf(why, why_len, "no thread for a client: %s", far_strerror(err));
+	return err;
+}
+
 /* The client proper, from a thread that is none of its own yet. */
 static int client_join(struct far *far, char *why, size_t why_len)
 {
@@ -189,13 +207,12 @@ static int client_join(struct far *far, char *why, size_t why_len)
 	int err;
 
 	err = far_thread_new(far, 1, 0, &thread);
-	if (err) {
-		snprintf(why, why_len, "no thread for a client: %s",
-			 strerrordesc_np(-err));
-		return err;
-	}
-	thread->service = 1;
+	if (err)
+		return thread_why(far, why, why_len, err);
+	far_thread_serves(thread);
 	err = far_client_join(&thread->task[0], &set, why, why_len, &client);
+	if (err == -ENOMEM && thread->bufs.refused)
+		thread_why(far, why, why_len, thread->bufs.refused);
 	far_thread_free(thread);
 	if (!err)
 		far->client = client;
@@ -214,7 +231,7 @@ static void client_leave(struct far *far)
 		far_client_forsake(client);
 		return;
 	}
-	thread->service = 1;
+	far_thread_serves(thread);
 	far_client_leave(&thread->task[0], client);
 	far->client = NULL;
 	far_thread_free(thread);

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned page_words(const struct far_page *page)
-{
-	return (far_class_blocks(page->class) + 63) / 64;
-}
-
 int far_heap_init(struct far_heap *heap, const struct far_sb *sb, unsigned nr_nodes)
 {
 	heap->nr_nodes = 0;
@@ -160,7 +155,7 @@ unsigned far_page_block(const struct far_heap *heap, const struct far_page *page
 static unsigned page_take(struct far_page *page, uint64_t base, uint64_t *addr,
 			  unsigned max)
 {
-	unsigned nr = 0, words = page_words(page);
+	unsigned nr = 0, words = far_page_words(page);
 
 	for (unsigned w = 0; w < words && nr < max; w++) {
 		while (page->free[w] && nr < max) {
@@ -220,7 +215,7 @@ int far_heap_put(struct far_heap *heap, uint64_t addr, unsigned class)
 	if (page->state != FAR_PAGE_SLAB || page->class != class)
 		return -EINVAL;
 	block = far_page_block(heap, page, chunk->node, addr);
-	if (block >= far_class_blocks(class) ||
+	if (block >= page->nr_blocks ||
 	    far_addr_off(addr) != far_page_off(node->sb, page->idx) +
 				  block * (uint64_t)far_class_size(class) ||
 	    page->free[block / 64] >> block % 64 & 1)
@@ -274,10 +269,11 @@ int far_heap_pages(struct far_heap *heap, unsigned node, uint32_t len,
 	return 0;
 }
 
-int far_page_slab(struct far_page *page, unsigned class)
+int far_page_slab(const struct far_sb *sb, struct far_page *page, unsigned class)
 {
 	page->class = class;
-	page->free = calloc(page_words(page), sizeof(*page->free));
+	page->nr_blocks = far_class_blocks(sb, class);
+	page->free = calloc(far_page_words(page), sizeof(*page->free));
 	if (!page->free)
 		return -ENOMEM;
 	page->state = FAR_PAGE_SLAB;
@@ -299,7 +295,7 @@ void far_page_run(struct far_page *page, uint32_t len)
 unsigned far_page_fill(struct far_heap *heap, struct far_chunk *chunk,
 		       struct far_page *page, const uint64_t *bits)
 {
-	unsigned nr = 0, blocks = far_class_blocks(page->class);
+	unsigned nr = 0, blocks = page->nr_blocks;
 
 	for (unsigned b = 0; b < blocks; b++) {
 		if (!(bits[b / 64] >> b % 64 & 1) ||
@@ -322,6 +318,7 @@ void far_page_clear(struct far_chunk *chunk, struct far_page *page, uint32_t len
 		page[i].class = 0;
 		page[i].len = 0;
 		page[i].nr_free = 0;
+		page[i].nr_blocks = 0;
 		page[i].busy = false;
 	}
 	chunk->nr_free_pages += len;

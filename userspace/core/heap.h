@@ -21,7 +21,7 @@ struct far_page {
 	_Atomic(uint64_t) *suspect;
 	uint32_t idx;			/* of the node's pages */
 	uint32_t len;			/* pages, of the first of a run */
-	uint16_t nr_free;
+	uint16_t nr_free, nr_blocks;	/* of a slab */
 	uint8_t state;			/* enum far_page_state */
 	uint8_t class;
 	bool busy;			/* somebody changes its word in far memory */
@@ -67,6 +67,12 @@ void far_chunk_free(const struct far_heap *heap, struct far_chunk *chunk);
 void far_heap_add(struct far_heap *heap, struct far_chunk *chunk);
 void far_heap_del(struct far_heap *heap, struct far_chunk *chunk);
 
+/* Words of a slab's bits. */
+static inline unsigned far_page_words(const struct far_page *page)
+{
+	return (page->nr_blocks + 63u) / 64;
+}
+
 /* The page in a chunk of pages, and the number of the block in its page. */
 struct far_page *far_chunk_page(const struct far_heap *heap, struct far_chunk *chunk,
 				uint64_t addr);
@@ -89,7 +95,7 @@ int far_heap_put(struct far_heap *heap, uint64_t addr, unsigned class);
 int far_heap_pages(struct far_heap *heap, unsigned node, uint32_t len,
 		   struct far_chunk **ret_chunk, struct far_page **ret_page);
 /* They are a slab now, with no block free, or a run: not busy any more. -ENOMEM. */
-int far_page_slab(struct far_page *page, unsigned class);
+int far_page_slab(const struct far_sb *sb, struct far_page *page, unsigned class);
 void far_page_run(struct far_page *page, uint32_t len);
 /* All blocks of a slab that are in bits[] and not free yet become free; returns how many. */
 unsigned far_page_fill(struct far_heap *heap, struct far_chunk *chunk,

@@ -14,6 +14,8 @@
 #include <xxhash.h>
 
 #include "core.h"
+#include "deadline.h"
+#include "loose.h"
 #include "owner.h"
 #include "task.h"
 
@@ -130,6 +132,12 @@ static int contents_wait(struct far_lock *lock)
 	return err;
 }
 
+/* Whether verbs of an earlier task of this client may come to the lock still. */
+static bool word_is_loose(const struct far_lock *lock)
+{
+	return far_is_loose(lock->task, far_addr_node(lock->addr));
+}
+
 /*
  * One CAS from `from`, with the READ behind it. 1: taken, contents read; 2: the same, but
  * the word was there before, or may have been if the fate of the CAS was unknown: this
@@ -156,7 +164,8 @@ static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratc
 	if (err)
 		return err;
 	lock->word = mine;
-	if (scratch->word != mine)
+	/* what this client had left is for lock_regain(), while verbs of that task may come */
+	if (scratch->word != mine || (unsure && word_is_loose(lock)))
 		return 0;
 	return unsure ? 2 : 1;
 }
@@ -286,6 +295,8 @@ static int lock_stand_by(struct far_lock *lock, unsigned look, struct scratch *s
 {
 	int err;
 
+	if (far_op_is_late(lock->task))
+		return -ETIME;
 	far_backoff(lock->task);
 	if (look % LOOKS == LOOKS - 1) {
 		err = far_owner_dead(lock->task, scratch->word);
@@ -294,6 +305,23 @@ static int lock_stand_by(struct far_lock *lock, unsigned look, struct scratch *s
 		if (err && !is_unknown(err))
 			return err;
 	}
+	err = word_read(lock, scratch);
+	return is_unknown(err) ? word_settle(lock, scratch) : err;
+}
+
+/*
+ * What an earlier task of this client has left. Its last verbs may come still, and would
+ * write beside this task.
+ */
+static int lock_regain(struct far_lock *lock, struct scratch *scratch)
+{
+	int err;
+
+	if (!word_is_loose(lock))
+		return lock_inherit(lock, scratch->word, scratch);
+	if (far_op_is_late(lock->task))
+		return -ETIME;
+	far_backoff(lock->task);
 	err = word_read(lock, scratch);
 	return is_unknown(err) ? word_settle(lock, scratch) : err;
 }
@@ -325,7 +353,7 @@ static int lock_acquire(struct far_lock *lock, struct scratch *scratch)
 		if (far_lock_is_free(scratch->word))
 			got = lock_try(lock, scratch->word, scratch);
 		else if (is_mine(lock->task, scratch->word))
-			got = lock_inherit(lock, scratch->word, scratch);
+			got = lock_regain(lock, scratch);
 		else
 			got = lock_stand_by(lock, looks++, scratch);
 	}
@@ -345,15 +373,18 @@ int far_lock_take(struct far_task *task, struct far_lock *lock)
 	lock->handed = false;
 	lock->row = 0;
 	lock->redo = NULL;
-	far_lock_enter(locks_of(task), lock);
+	err = far_lock_enter(locks_of(task), lock);
+	if (err)
+		goto release;
 	far_inner_begin(task, &inner);
 	err = lock->handed ? 0 : lock_acquire(lock, scratch);
 	far_inner_end(task, &inner);
-	far_buf_release(task, mark);
-	if (err) {
+	if (err)
 		far_lock_leave(locks_of(task), lock);
+release:
+	far_buf_release(task, mark);
+	if (err)
 		return err;
-	}
 	lock->flags = far_lock_flags(lock->word);
 	lock->from = lock->to = 0;
 	lock->redo = NULL;
@@ -367,17 +398,21 @@ void far_lock_make(struct far_task *task, struct far_lock *lock)
 	lock->row = 0;
 	lock->from = lock->to = 0;
 	lock->redo = NULL;
-	far_lock_enter(locks_of(task), lock);
+	/* nobody else knows of it: its turn comes at once */
+	(void)!far_lock_enter(locks_of(task), lock);
 	lock->word = word_held(task, lock->slot,
 			       far_lock_word(0, 0, lock->flags, lock_sum(lock)));
 }
 
 /* Who gets the lock without a release; NULL: nobody. */
-static struct far_lock *lock_heir(const struct far_lock *lock)
+static struct far_lock *lock_heir(struct far_lock *lock)
 {
-	struct far_lock *heir = far_lock_heir(lock);
+	struct far_lock *heir;
 
-	if (lock->row == FAR_LOCK_ROW || !heir || heir->data != lock->data ||
+	if (lock->row == FAR_LOCK_ROW)
+		return NULL;
+	heir = far_lock_heir(locks_of(lock->task), lock);
+	if (!heir || heir->data != lock->data ||
 	    heir->len != lock->len || heir->kind != lock->kind)
 		return NULL;
 	return heir;

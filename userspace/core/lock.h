@@ -122,6 +122,7 @@ struct far_lock {
 	/* the lock's own */
 	uint64_t word;			/* that is there while it is held */
 	bool handed;			/* it woke with lock and image */
+	bool chosen;			/* it will have the next turn */
 	struct far_task *task;
 	struct far_lock *chain, *last;	/* lock_queue.c */
 	_Atomic(struct far_lock *) next;
@@ -132,8 +133,9 @@ struct far_lock {
  * Waits for the lock, and takes it. Inside of an epoch. 0, and the image is what far
  * memory has. Else this task does not hold it: errors of far_sync();
  * -EBADMSG: the contents do not match, and nobody is on the way to change that; those of
- * ops. After an unknown fate that could not be cleared up in some connections
- * the lock may stay taken until this client wants it again, or ends.
+ * ops; -ETIME: the operation was late, and somebody else had it. After an unknown fate that
+ * could not be cleared up in some connections the lock may stay taken until this client
+ * wants it again, or ends.
  */
 int far_lock_take(struct far_task *task, struct far_lock *lock);
 

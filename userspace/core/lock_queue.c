@@ -13,12 +13,15 @@
  *	            ...
  *
  * A waiter: AWAKE -its task-> ASLEEP -holder-> TURN (and is resumed); or AWAKE -> TURN.
+ * One whose operation is late leaves the queue, unless it is the next one already, or the
+ * holder has chosen it for its heir and counts on it.
  */
 #include "lock_queue.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "deadline.h"
 #include "lock.h"
 #include "task.h"
 
@@ -96,57 +99,145 @@ static void bucket_exit(_Atomic uintptr_t *bucket, struct far_lock *first)
 	atomic_store_explicit(bucket, (uintptr_t)first, memory_order_release);
 }
 
-static void lock_wait(struct far_lock *lock)
+/* The lock that waits right behind this one; NULL: none. */
+static struct far_lock *lock_next(const struct far_lock *lock)
 {
-	int state = STATE_AWAKE;
+	return atomic_load_explicit(&lock->next, memory_order_acquire);
+}
 
-	if (atomic_compare_exchange_strong(&lock->state, &state, STATE_ASLEEP))
-		while (atomic_load(&lock->state) == STATE_ASLEEP)
-			far_task_suspend(lock->task);
+/* The holder of the lock at that address, among those that are chained. */
+static struct far_lock *chain_find(struct far_lock *first, uint64_t addr)
+{
+	while (first && first->addr != addr)
+		first = first->chain;
+	return first;
+}
+
+/* Takes the lock out from behind its holder. */
+static void queue_cut(struct far_lock *holder, struct far_lock *lock)
+{
+	struct far_lock *before = holder, *next = lock_next(lock);
+
+	while (lock_next(before) != lock)
+		before = lock_next(before);
+	atomic_store_explicit(&before->next, next, memory_order_relaxed);
+	if (holder->last == lock)
+		holder->last = before;
+}
+
+/* Whether a waiter could leave the queue: it waits for nothing then. */
+static bool queue_leave(struct far_locks *locks, struct far_lock *lock)
+{
+	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
+	struct far_lock *first = bucket_enter(lock->task, bucket);
+	struct far_lock *holder = chain_find(first, lock->addr);
+	bool leaves = holder != lock && !lock->chosen;
+
+	if (leaves)
+		queue_cut(holder, lock);
+	bucket_exit(bucket, first);
+	return leaves;
+}
+
+/* Until its turn comes. -ETIME: the operation is late, and the lock in no queue. */
+static int lock_wait(struct far_locks *locks, struct far_lock *lock)
+{
+	struct far_task *task = lock->task;
+	int state = STATE_AWAKE;
+	bool late = far_op_is_late(task);
+
+	if (!atomic_compare_exchange_strong(&lock->state, &state, STATE_ASLEEP))
+		return 0;
+	while (!late && atomic_load(&lock->state) == STATE_ASLEEP) {
+		far_op_suspend(task);
+		late = far_op_is_late(task);
+	}
+	if (late && atomic_load(&lock->state) == STATE_ASLEEP && queue_leave(locks, lock))
+		return -ETIME;
+	while (atomic_load(&lock->state) == STATE_ASLEEP)
+		far_task_suspend(task);
+	return 0;
 }
 
 /* Its memory is not ours any more after this. */
 static void lock_wake(struct far_lock *lock)
 {
 	struct far_task *task = lock->task;
+	struct far_thread *thread = far_task_hold(task);
 
 	if (atomic_exchange(&lock->state, STATE_TURN) == STATE_ASLEEP)
 		far_task_resume(task);
+	far_task_unhold(thread);
 }
 
-void far_lock_enter(struct far_locks *locks, struct far_lock *lock)
+static void lock_init(struct far_lock *lock)
 {
-	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
-	struct far_lock *first, *holder;
-
 	atomic_store_explicit(&lock->state, STATE_AWAKE, memory_order_relaxed);
 	atomic_store_explicit(&lock->next, NULL, memory_order_relaxed);
 	lock->last = lock;
+	lock->chosen = false;
+}
+
+bool far_lock_try(struct far_locks *locks, struct far_lock *lock)
+{
+	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
+	struct far_lock *first;
+	bool is_free;
+
+	lock_init(lock);
 	first = bucket_enter(lock->task, bucket);
-	for (holder = first; holder; holder = holder->chain)
-		if (holder->addr == lock->addr)
-			break;
+	is_free = !chain_find(first, lock->addr);
+	if (is_free)
+		lock->chain = first;
+	bucket_exit(bucket, is_free ? lock : first);
+	if (is_free)
+		far_must_begin(lock->task);
+	return is_free;
+}
+
+int far_lock_enter(struct far_locks *locks, struct far_lock *lock)
+{
+	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
+	struct far_lock *first, *holder;
+	int err = 0;
+
+	lock_init(lock);
+	first = bucket_enter(lock->task, bucket);
+	holder = chain_find(first, lock->addr);
 	if (!holder) {
 		lock->chain = first;
 		bucket_exit(bucket, lock);
-		return;
+	} else {
+		atomic_store_explicit(&holder->last->next, lock, memory_order_release);
+		holder->last = lock;
+		bucket_exit(bucket, first);
+		err = lock_wait(locks, lock);
 	}
-	atomic_store_explicit(&holder->last->next, lock, memory_order_release);
-	holder->last = lock;
-	bucket_exit(bucket, first);
-	lock_wait(lock);
+	if (!err)
+		far_must_begin(lock->task);
+	return err;
 }
 
-struct far_lock *far_lock_heir(const struct far_lock *lock)
+struct far_lock *far_lock_heir(struct far_locks *locks, struct far_lock *lock)
 {
-	return atomic_load_explicit(&lock->next, memory_order_acquire);
+	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
+	struct far_lock *first, *heir;
+
+	if (!lock_next(lock))
+		return NULL;
+	first = bucket_enter(lock->task, bucket);
+	heir = lock_next(lock);
+	if (heir)
+		heir->chosen = true;
+	bucket_exit(bucket, first);
+	return heir;
 }
 
 void far_lock_leave(struct far_locks *locks, struct far_lock *lock)
 {
 	_Atomic uintptr_t *bucket = bucket_of(locks, lock);
 	struct far_lock *first = bucket_enter(lock->task, bucket);
-	struct far_lock **at = &first, *heir = far_lock_heir(lock);
+	struct far_lock **at = &first, *heir = lock_next(lock);
 
 	while (*at != lock)
 		at = &(*at)->chain;
@@ -157,6 +248,7 @@ void far_lock_leave(struct far_locks *locks, struct far_lock *lock)
 		*at = heir;
 	}
 	bucket_exit(bucket, first);
+	far_must_end(lock->task);
 	if (!heir)
 		return;
 	far_spend(lock->task, WAKE_NS);

@@ -15,6 +15,7 @@
 #ifndef FAR_CORE_LOCK_QUEUE_H
 #define FAR_CORE_LOCK_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <far/far.h>
@@ -32,10 +33,16 @@ void far_locks_free(struct far_locks *locks);
 /* Bytes that far_locks_new() takes. */
 size_t far_locks_bytes(unsigned nr);
 
-/* Waits until the lock's turn comes; lock->task and lock->addr are set. */
-void far_lock_enter(struct far_locks *locks, struct far_lock *lock);
+/*
+ * Waits until the lock's turn comes; lock->task and lock->addr are set. 0: far_must_begin()
+ * until far_lock_leave(). -ETIME: the operation is late, and the lock waits no more.
+ */
+__attribute__((warn_unused_result))
+int far_lock_enter(struct far_locks *locks, struct far_lock *lock);
+/* Takes the turn if nobody has the lock, as far_lock_enter() does. False: somebody has it. */
+bool far_lock_try(struct far_locks *locks, struct far_lock *lock);
 /* Whose turn comes next, NULL: nobody waits. It waits at least until far_lock_leave(). */
-struct far_lock *far_lock_heir(const struct far_lock *lock);
+struct far_lock *far_lock_heir(struct far_locks *locks, struct far_lock *lock);
 /* Ends the turn, and lets the next one have its own. */
 void far_lock_leave(struct far_locks *locks, struct far_lock *lock);
 

@@ -5,6 +5,7 @@
 #include "op.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,23 +59,27 @@ static int list_grow(struct far_list *list)
 	return 0;
 }
 
+static bool region_has(const struct far_region *region, uint64_t off, uint32_t len)
+{
+	uint64_t in = off - region->start;
+
+	return in < region->size && len <= region->size - in;
+}
+
 /* Whether [off, off + len) lies in one region of the node. */
-static int peer_has(const struct far_peer *peer, uint64_t off, uint32_t len)
+static bool peer_has(const struct far_peer *peer, uint64_t off, uint32_t len)
 {
 	unsigned i;
 
-	for (i = 0; i < peer->nr_regions; i++) {
-		uint64_t in = off - peer->region[i].start;
-
-		if (in < peer->region[i].size && len <= peer->region[i].size - in)
-			return 1;
-	}
-	return 0;
+	for (i = 0; i < peer->nr_regions; i++)
+		if (region_has(&peer->region[i], off, len))
+			return true;
+	return false;
 }
 
-/* Why an operation cannot be. */
-static int op_check(struct far_task *task, uint64_t addr, enum far_nic_op op,
-		    uint32_t len)
+/* Why an operation cannot be; 0: it can. */
+static __attribute__((cold, noinline)) int op_refuse(struct far_task *task, uint64_t addr,
+						     enum far_nic_op op, uint32_t len)
 {
 	struct far *far = task->thread->far;
 	unsigned node = far_addr_node(addr);
@@ -95,8 +100,21 @@ static int op_check(struct far_task *task, uint64_t addr, enum far_nic_op op,
 	return 0;
 }
 
-/* The list of the node, with room for one more; NULL without memory. */
-static struct far_list *op_list(struct far_task *task, unsigned node)
+/* Whether op_refuse() has no reason, as one sees in the node's first region. */
+static inline bool op_is_plain(const struct far *far, uint64_t addr, enum far_nic_op op,
+			       uint32_t len)
+{
+	unsigned node = far_addr_node(addr);
+
+	return len <= FAR_NIC_MAX_LEN &&
+	       !((op == FAR_NIC_CAS || op == FAR_NIC_FAA) && addr & 7) &&
+	       node < far->nr_nodes &&
+	       region_has(&far->peer[node]->region[0], far_addr_off(addr), len);
+}
+
+/* Makes room for one more in the node's list. NULL without memory. */
+static __attribute__((cold, noinline)) struct far_list *op_list_grow(struct far_task *task,
+								     unsigned node)
 {
 	struct far_ops *ops = task->ops;
 	struct far_list *list;
@@ -104,50 +122,65 @@ static struct far_list *op_list(struct far_task *task, unsigned node)
 	if (!ops->lists)
 		ops->lists = lists_get(task);
 	list = ops->lists ? &ops->lists->list[node] : NULL;
-	if (!list || (list->nr == list->room && list_grow(list))) {
-		far_task_fail(task, -ENOMEM, "no memory for an operation");
-		return NULL;
-	}
-	if (list->nr == 0)
+	if (list && (list->nr < list->room || !list_grow(list)))
+		return list;
+	far_task_fail(task, -ENOMEM, "no memory for an operation");
+	return NULL;
+}
+
+/* The list of the node, with room for one more; NULL without memory. */
+static inline struct far_list *op_list(struct far_task *task, unsigned node)
+{
+	struct far_ops *ops = task->ops;
+	struct far_list *list;
+
+	if (ops->lists && ops->lists->list[node].nr < ops->lists->list[node].room)
+		list = &ops->lists->list[node];
+	else
+		list = op_list_grow(task, node);
+	if (list && list->nr == 0)
 		ops->lists->touched[ops->nr_touched++] = node;
 	return list;
 }
 
 /*
- * Appends an operation whose local memory is registered, or whose data is copied. NULL
- * after an error, which far_post() reports; it drops what is appended besides.
+ * Appends an operation whose local memory is registered, or whose data is copied
+ * (flags: FAR_WR_INLINE). NULL after an error, which far_post() reports; it drops what
+ * is appended besides. Inlined, since op is a constant of each caller.
  */
-static struct far_wr *op_append(struct far_task *task, uint64_t addr, enum far_nic_op op,
-				void *local, uint32_t len, int inlined)
+static inline __attribute__((always_inline)) struct far_wr *
+op_append(struct far_task *task, uint64_t addr, enum far_nic_op op, void *local,
+	  uint32_t len, unsigned flags)
 {
 	struct far_thread *thread = task->thread;
 	struct far_list *list;
 	struct far_wr *wr;
 	uint32_t lkey = 0;
 
-	if (thread->self != far_self() || op_check(task, addr, op, len))
+	if (thread->self != far_self())
 		return NULL;
-	if (!inlined && far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {
+	if (!op_is_plain(thread->far, addr, op, len) && op_refuse(task, addr, op, len))
+		return NULL;
+	if (!(flags & FAR_WR_INLINE) &&
+	    far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {
 		far_task_fail(task, -EFAULT, "local memory that is not of far_buf()");
 		return NULL;
 	}
 	list = op_list(task, far_addr_node(addr));
 	if (!list)
 		return NULL;
-	if (inlined)
+	if (flags & FAR_WR_INLINE)
 		memcpy(list->data[list->nr], local, len);
 	wr = &list->wr[list->nr++];
-	*wr = (struct far_wr) {
-		.id = task->service || thread->service ? FAR_ID_SERVICE : 0,
-		.remote = far_addr_off(addr),
-		.local = local,
-		.len = len,
-		.lkey = lkey,
-		.op = op,
-		.flags = (inlined ? FAR_WR_INLINE : 0) |
-			 (task->ops->fenced ? FAR_WR_FENCE : 0),
-	};
-	task->ops->fenced = 0;
+	wr->id = task->service ? FAR_ID_SERVICE : 0;
+	wr->remote = far_addr_off(addr);
+	wr->local = local;
+	wr->len = len;
+	wr->lkey = lkey;
+	wr->arg[0] = 0;
+	wr->arg[1] = 0;
+	wr->op = op;
+	wr->flags = flags;
 	return wr;
 }
 
@@ -159,7 +192,7 @@ void far_read(struct far_task *task, uint64_t addr, void *local, uint32_t len)
 void far_write(struct far_task *task, uint64_t addr, const void *src, uint32_t len)
 {
 	op_append(task, addr, FAR_NIC_WRITE, (void *)(uintptr_t)src, len,
-		  len <= FAR_NIC_MAX_INLINE);
+		  len <= FAR_NIC_MAX_INLINE ? FAR_WR_INLINE : 0);
 }
 
 void far_cas(struct far_task *task, uint64_t addr, uint64_t compare, uint64_t swap,
@@ -183,11 +216,6 @@ void far_faa(struct far_task *task, uint64_t addr, uint64_t add, uint64_t *local
 		wr->arg[0] = add;
 }
 
-void far_fence(struct far_task *task)
-{
-	task->ops->fenced = 1;
-}
-
 void far_service_begin(struct far_task *task)
 {
 	task->service++;
@@ -206,7 +234,6 @@ void far_op_drop(struct far_task *task)
 	for (i = 0; i < ops->nr_touched; i++)
 		ops->lists->list[ops->lists->touched[i]].nr = 0;
 	ops->nr_touched = 0;
-	ops->fenced = 0;
 }
 
 struct far_ops *far_op_at(struct far_task *task, unsigned depth)
@@ -223,8 +250,7 @@ void far_inner_begin(struct far_task *task, struct far_ops *inner)
 	struct far_ops *outer = task->ops;
 
 	*inner = (struct far_ops) { .below = outer, .depth = outer->depth };
-	if (!outer->nr_touched && !outer->outstanding && !outer->error &&
-	    !outer->fenced)
+	if (!outer->nr_touched && !outer->outstanding && !outer->error)
 		return;
 	inner->depth++;
 	task->ops = inner;
@@ -254,7 +280,6 @@ void far_inner_end(struct far_task *task, struct far_ops *inner)
 	far_op_wait(task);
 	task->ops = inner->below;
 	inner_append(task, inner);
-	task->ops->fenced |= inner->fenced;
 	if (!task->ops->error)
 		task->ops->error = inner->error;
 	lists_put(task, inner);

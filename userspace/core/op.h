@@ -56,7 +56,6 @@ struct far_ops {
 	unsigned outstanding;
 	int syncing;			/* the task sleeps until outstanding is 0 */
 	int error;			/* the first since far_sync() returned */
-	int fenced;			/* the next operation has FAR_WR_FENCE */
 };
 
 /* Polls the thread's queue set, and lets those go on who waited for it. */

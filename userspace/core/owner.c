@@ -12,6 +12,12 @@ uint64_t far_who_am_i(const struct far_task *task)
 	return far_task_client(task)->who;
 }
 
+uint32_t far_who_nonce(struct far_task *task)
+{
+	return atomic_fetch_add_explicit(&far_task_client(task)->nonce, 1,
+					 memory_order_relaxed);
+}
+
 bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation)
 {
 	unsigned now = far_who_incarnation(entry->claim);

@@ -12,6 +12,9 @@
 /* Number and incarnation of this client in their places of a word (FAR_WHO_MASK). */
 uint64_t far_who_am_i(const struct far_task *task);
 
+/* A number for such a word, another one than those before it of this client (32 bits). */
+uint32_t far_who_nonce(struct far_task *task);
+
 /*
  * Whether the owner in word can do nothing any more: 1 after its fence, or after it
  * left; 0 while it may live; -EBADMSG: no client has that number; errors of far_sync(),

@@ -9,12 +9,14 @@
  * When an operation fails, its connection is broken, and all that is outstanding there
  * fails too. Each task that is hit has a sticky error until its far_sync() returns
  * it, and posts nothing in between: of a WRITE and a CAS behind it, the CAS never goes
- * out alone. The connection is made anew by the next post, once everything outstanding
- * has come back.
+ * out alone. That far_sync() makes the connection anew, once everything outstanding has come
+ * back, so that nothing of the old one is executed any more when the error is known
+ * (loose.h); if it cannot, the next post tries to.
  */
 #include <errno.h>
 
 #include "error.h"
+#include "loose.h"
 #include "task.h"
 #include "thread.h"
 
@@ -22,16 +24,11 @@
 #define TRIES		3	/* of a post whose connection breaks while it is idle */
 #define DOWN_NS		UINT64_C(1000000000)
 
-static int thread_throttles(const struct far_thread *thread)
-{
-	return !(thread->far->without & FAR_WITHOUT_CREDIT) &&
-	       !(thread->far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);
-}
-
 /* That the node does not answer has taken long to find out. */
 static int node_is_down(int err)
 {
-	return err == -EHOSTDOWN || err == -EHOSTUNREACH || err == -ETIMEDOUT;
+	return err == -EHOSTDOWN || err == -EHOSTUNREACH || err == -EUSERS ||
+	       err == -ETIMEDOUT;
 }
 
 int far_op_connect(struct far_thread *thread, unsigned node)
@@ -55,6 +52,7 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 		far_counts_add(&thread->counts, FAR_COUNT_RECONNECTS, 1);
 	link->connected = 1;
 	link->was_connected = 1;
+	far_loose_end(thread, node);
 	return 0;
 }
 
@@ -77,11 +75,11 @@ static int grant_try(struct far_thread *thread, unsigned node, unsigned want)
 	}
 	if (nr > depth)
 		nr = depth;
-	if (thread_throttles(thread))
+	if (thread->throttles)
 		nr = far_credit_piece(&thread->credit, nr);
 	if (nr > depth - link->outstanding)
 		return 0;
-	if (thread_throttles(thread) && !far_credit_take(&thread->credit, nr))
+	if (thread->throttles && !far_credit_take(&thread->credit, nr))
 		return 0;
 	link->outstanding += nr;
 	thread->outstanding += nr;
@@ -93,7 +91,7 @@ static void grant_undo(struct far_thread *thread, unsigned node, unsigned nr)
 {
 	thread->link[node].outstanding -= nr;
 	thread->outstanding -= nr;
-	if (thread_throttles(thread))
+	if (thread->throttles)
 		far_credit_untake(&thread->credit, nr);
 }
 
@@ -131,7 +129,7 @@ static void grant_waiting(struct far_thread *thread)
 	}
 }
 
-static void op_count(struct far_thread *thread, const struct far_wr *wr)
+static void ops_count(struct far_thread *thread, const struct far_wr *wr, unsigned nr)
 {
 	static const uint8_t kind[FAR_NIC_NR_OPS] = {
 		[FAR_NIC_READ] = FAR_COUNT_READS,
@@ -139,51 +137,56 @@ static void op_count(struct far_thread *thread, const struct far_wr *wr)
 		[FAR_NIC_CAS] = FAR_COUNT_CAS,
 		[FAR_NIC_FAA] = FAR_COUNT_FAA,
 	};
-	uint64_t wire = FAR_WIRE_ATOMIC;
+	const struct far_wr *end = wr + nr;
+	uint64_t payload = 0, wire = 0;
 
-	if (wr->id & FAR_ID_SERVICE) {
-		far_counts_add(&thread->counts, FAR_COUNT_SERVICE, 1);
-		return;
+	for (; wr < end; wr++) {
+		if (wr->id & FAR_ID_SERVICE) {
+			far_counts_add(&thread->counts, FAR_COUNT_SERVICE, 1);
+			continue;
+		}
+		payload += wr->len;
+		if (wr->op == FAR_NIC_READ) {
+			wire += far_wire_read(wr->len);
+		} else if (wr->op == FAR_NIC_WRITE) {
+			wire += far_wire_write(wr->len);
+			far_counts_add(&thread->counts, FAR_COUNT_WRITTEN, wr->len);
+		} else {
+			wire += FAR_WIRE_ATOMIC;
+		}
+		far_counts_add(&thread->counts, kind[wr->op], 1);
 	}
-	if (wr->op == FAR_NIC_READ) {
-		wire = far_wire_read(wr->len);
-	} else if (wr->op == FAR_NIC_WRITE) {
-		wire = far_wire_write(wr->len);
-		far_counts_add(&thread->counts, FAR_COUNT_WRITTEN, wr->len);
-	}
-	far_counts_add(&thread->counts, kind[wr->op], 1);
-	far_counts_add(&thread->counts, FAR_COUNT_PAYLOAD, wr->len);
+	far_counts_add(&thread->counts, FAR_COUNT_PAYLOAD, payload);
 	far_counts_add(&thread->counts, FAR_COUNT_WIRE, wire);
 }
 
 /* Posts nr operations of the list, from `at`, with one doorbell. */
-static int list_ring(struct far_task *task, unsigned node, unsigned at, unsigned nr)
+static int list_ring(struct far_task *task, const struct far_list *list, unsigned node,
+		     unsigned at, unsigned nr)
 {
 	struct far_thread *thread = task->thread;
-	struct far_list *list = &task->ops->lists->list[node];
-	struct far_wr *wr = &list->wr[at];
+	struct far_ops *ops = task->ops;
+	struct far_wr *first = &list->wr[at], *last = first + nr - 1, *wr;
 	uint64_t id = task->index | (uint64_t)nr << FAR_ID_LEN_SHIFT |
-		      (uint64_t)task->ops->depth << FAR_ID_DEPTH_SHIFT |
+		      (uint64_t)ops->depth << FAR_ID_DEPTH_SHIFT |
 		      (uint64_t)thread->generation << FAR_ID_GENERATION_SHIFT;
-	unsigned i;
 	int err;
 
-	for (i = 0; i < nr; i++) {
-		wr[i].id = (wr[i].id & FAR_ID_SERVICE) | id;
-		if (wr[i].flags & FAR_WR_INLINE)
-			wr[i].local = list->data[at + i];
+	for (wr = first; wr <= last; wr++) {
+		wr->id = (wr->id & FAR_ID_SERVICE) | id;
+		if (wr->flags & FAR_WR_INLINE)
+			wr->local = list->data[wr - list->wr];
 	}
-	wr[nr - 1].id |= FAR_ID_LAST;
-	wr[nr - 1].flags |= FAR_WR_SIGNALED;
-	err = thread->far->nic->ops->post(thread->qset, node, wr, nr);
+	last->id |= FAR_ID_LAST;
+	last->flags |= FAR_WR_SIGNALED;
+	err = thread->far->nic->ops->post(thread->qset, node, first, nr);
 	if (err) {
-		wr[nr - 1].flags &= ~FAR_WR_SIGNALED;
+		last->flags &= ~FAR_WR_SIGNALED;
 		return err;
 	}
-	task->ops->outstanding += nr;
-	for (i = 0; i < nr; i++)
-		op_count(thread, &wr[i]);
-	if (!(wr[0].id & FAR_ID_SERVICE))
+	ops->outstanding += nr;
+	ops_count(thread, first, nr);
+	if (!(first->id & FAR_ID_SERVICE))
 		far_counts_add(&thread->counts, FAR_COUNT_DOORBELLS, 1);
 	return 0;
 }
@@ -192,17 +195,18 @@ static int list_ring(struct far_task *task, unsigned node, unsigned at, unsigned
  * Posts a piece; returns its length or an error. 0: not now, although there seemed to
  * be room.
  */
-static int list_piece(struct far_task *task, unsigned node, unsigned at)
+static int list_piece(struct far_task *task, const struct far_list *list, unsigned node,
+		      unsigned at)
 {
 	struct far_thread *thread = task->thread;
 	int nr, err;
 
-	nr = grant_wait(task, node, task->ops->lists->list[node].nr - at);
+	nr = grant_wait(task, node, list->nr - at);
 	if (nr < 0)
 		return far_error_connect(task, node, nr);
 	err = task->ops->error;		/* of what came back while it waited */
 	if (!err)
-		err = list_ring(task, node, at, nr);
+		err = list_ring(task, list, node, at, nr);
 	if (!err)
 		return nr;
 	grant_undo(thread, node, nr);
@@ -215,10 +219,11 @@ static int list_piece(struct far_task *task, unsigned node, unsigned at)
 
 static int list_post(struct far_task *task, unsigned node)
 {
+	const struct far_list *list = &task->ops->lists->list[node];
 	unsigned at = 0, tries = 0;
 
-	while (at < task->ops->lists->list[node].nr) {
-		int nr = list_piece(task, node, at);
+	while (at < list->nr) {
+		int nr = list_piece(task, list, node, at);
 
 		if (nr < 0)
 			return nr;
@@ -242,6 +247,12 @@ static int stale_fail(struct far_task *task)
 			     "node has begun anew: open a new one");
 }
 
+/* By the clock of the last answers. What others see of an operation has to be finished. */
+static int task_is_late(const struct far_task *task)
+{
+	return task->thread->now >= task->late_at && !task->must;
+}
+
 /* Another thread's task is left as it is. */
 int far_post(struct far_task *task)
 {
@@ -253,6 +264,9 @@ int far_post(struct far_task *task)
 	if (far_client_stale(task->thread->far->client) ||
 	    far_is_parents(task->thread->far))
 		stale_fail(task);
+	else if (task_is_late(task))
+		far_task_fail(task, -ETIME, "the operation's time was over before it had "
+			      "changed anything");
 	for (i = 0; i < ops->nr_touched && !ops->error; i++)
 		list_post(task, ops->lists->touched[i]);
 	far_op_drop(task);
@@ -265,10 +279,30 @@ void far_op_wait(struct far_task *task)
 
 	if (!ops->outstanding)
 		return;
-	if (!task->service && !task->thread->service)
+	if (!task->service)
 		far_counts_add(&task->thread->counts, FAR_COUNT_ROUND_TRIPS, 1);
 	ops->syncing = 1;
 	far_sched_sleep(task);
+	if (task->late_at == FAR_UNSTARTED)
+		task->late_at = task->thread->now + task->thread->far->op_ns;
+}
+
+/*
+ * Makes those connections anew that broke under verbs: none of these is executed after that.
+ * One that cannot be made stays as it is.
+ */
+static void links_fence(struct far_task *task)
+{
+	struct far_thread *thread = task->thread;
+	int nr;
+
+	for (unsigned i = 0; i < thread->far->nr_nodes; i++) {
+		if (!thread->link[i].loose)
+			continue;
+		nr = grant_wait(task, i, 1);
+		if (nr > 0)
+			grant_undo(thread, i, nr);
+	}
 }
 
 int far_sync(struct far_task *task)
@@ -280,6 +314,9 @@ int far_sync(struct far_task *task)
 	far_op_wait(task);
 	err = task->ops->error;
 	task->ops->error = 0;
+	/* the verbs of a fenced client end with its attachments */
+	if (err && err != -ESTALE)
+		links_fence(task);
 	return err;
 }
 
@@ -305,13 +342,14 @@ static void op_complete(struct far_thread *thread, const struct far_wc *wc)
 	ops = far_op_at(task, wc->id >> FAR_ID_DEPTH_SHIFT & FAR_ID_DEPTH_MASK);
 	if (wc->status) {
 		thread->link[wc->peer].connected = 0;
+		far_loose_begin(thread, wc->peer);
 		far_error_complete(task, ops, wc);
 	}
 	if (!(wc->id & FAR_ID_LAST))
 		return;
 	thread->link[wc->peer].outstanding -= nr;
 	thread->outstanding -= nr;
-	if (thread_throttles(thread))
+	if (thread->throttles)
 		far_credit_give(&thread->credit, nr);
 	ops_return(task, ops, nr);
 }
@@ -321,12 +359,16 @@ static void thread_break(struct far_thread *thread, int err)
 {
 	unsigned i;
 
+	/* who waits for it may begin its time now */
+	thread->now = far_thread_now(thread);
 	thread->generation++;
 	for (i = 0; i < thread->far->nr_nodes; i++) {
 		thread->link[i].connected = 0;
+		if (thread->link[i].outstanding)
+			far_loose_begin(thread, i);
 		thread->link[i].outstanding = 0;
 	}
-	if (thread_throttles(thread))
+	if (thread->throttles)
 		far_credit_give(&thread->credit, thread->outstanding);
 	thread->outstanding = 0;
 	for (i = 0; i < thread->nr_tasks; i++) {
@@ -357,7 +399,7 @@ void far_op_poll(struct far_thread *thread)
 		op_complete(thread, &wc[i]);
 	if (nr > 0)
 		thread->now = far_thread_now(thread);
-	if (nr > 0 && thread_throttles(thread))
+	if (nr > 0 && thread->throttles)
 		far_credit_tick(&thread->credit, thread->now);
 	grant_waiting(thread);
 }

@@ -78,8 +78,11 @@ static void reusable_advance(struct far_client *client, uint64_t safe)
 	atomic_store_explicit(&client->reusable, round, memory_order_release);
 }
 
-static void line_note(struct far_client *client, const struct round_line *line)
+static void line_note(struct far_task *task, struct far_client *client,
+		      const struct round_line *line)
 {
+	if (line->e.safe != atomic_load(&client->safe))
+		atomic_store(&client->safe_since, far_now(task));
 	/* The words may have been read at different times; safe is at most an E. */
 	atomic_store(&client->epoch, line->e.epoch > line->e.safe ? line->e.epoch :
 				     line->e.safe);
@@ -137,7 +140,7 @@ int far_round_look(struct far_task *task, struct far_client *client)
 	int err = line_read(task, client, &line);
 
 	if (!err)
-		line_note(client, &line);
+		line_note(task, client, &line);
 	return err;
 }
 
@@ -162,7 +165,9 @@ int far_round_begin(struct far_task *task, struct far_client *client)
 		err = line_read(task, client, &line);
 	if (err)
 		return err;
-	line_note(client, &line);
+	line_note(task, client, &line);
+	/* nobody has looked while this client was idle */
+	atomic_store(&client->safe_since, far_now(task));
 	atomic_fetch_or(&client->gen, FAR_GEN_ACTIVE);
 	return 0;
 }
@@ -186,7 +191,7 @@ int far_round(struct far_task *task, struct far_client *client)
 	for (uint64_t r = client->tagged; r < round; r++)
 		client->tag[r % FAR_NR_ROUNDS] = line.e.epoch;
 	client->tagged = round;
-	line_note(client, &line);
+	line_note(task, client, &line);
 	reusable_advance(client, line.e.safe);
 	gen_step(client, line.e.epoch);
 	words = (struct entry_words){ ++client->beat, client->published,

@@ -3,6 +3,8 @@
  * Scavenging: a walk over all chunk tables that adopts what nobody uses any more.
  * Several clients may do it at the same time; each chunk goes to one of them.
  */
+#include <string.h>
+
 #include "client_priv.h"
 #include "task.h"
 
@@ -15,6 +17,7 @@ struct scavenger {
 	bool for_room;
 	const struct far_client_entry *entry;	/* the client table */
 	unsigned max_clients;
+	uint32_t *held;				/* chunks of each of them on this node */
 };
 
 /* Whether a word's owner is another client that is dead. */
@@ -49,13 +52,16 @@ static int node_scavenge(const struct scavenger *s, unsigned node, bool *ret_got
 	uint32_t nr = s->client->sb[node].nr_chunks, len;
 	size_t mark = far_buf_mark(s->task);
 	uint64_t *words = far_buf(s->task, TABLE_PIECE * sizeof(*words));
+	struct far_full full = { .free = 0 };
 	int err = words ? 0 : -ENOMEM;
 
+	memset(s->held, 0, (s->max_clients + 1) * sizeof(*s->held));
 	for (uint32_t first = 0; first < nr && err >= 0; first += len) {
 		len = nr - first < TABLE_PIECE ? nr - first : TABLE_PIECE;
 		err = far_fetch(s->task, far_chunk_word_addr(s->client, node, first),
 				words, len * sizeof(*words));
 		for (uint32_t i = 0; i < len && err >= 0; i++) {
+			far_full_count(s->client, words[i], s->held, &full);
 			if (!is_for_us(s, node, first + i, words[i]))
 				continue;
 			err = far_adopt(s->task, s->client, node, first + i, words[i]);
@@ -63,7 +69,10 @@ static int node_scavenge(const struct scavenger *s, unsigned node, bool *ret_got
 		}
 	}
 	far_buf_release(s->task, mark);
-	return err < 0 ? err : 0;
+	if (err < 0)
+		return err;
+	s->client->full[node] = full;
+	return 0;
 }
 
 int far_scavenge(struct far_task *task, struct far_client *client, uint64_t wanted,
@@ -73,11 +82,13 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
 	size_t mark = far_buf_mark(task), len = (sb->max_clients + 1) *
 					       sizeof(struct far_client_entry);
 	struct far_client_entry *entry = far_buf(task, len);
+	uint32_t *held = far_buf(task, (sb->max_clients + 1) * sizeof(*held));
 	const struct scavenger s = {
 		.task = task, .client = client, .wanted = wanted & FAR_CHUNK_COUNT,
 		.for_room = for_room, .entry = entry, .max_clients = sb->max_clients,
+		.held = held,
 	};
-	int err = entry ? far_fetch(task, far_addr(client->arbiter, sb->client_off),
+	int err = entry && held ? far_fetch(task, far_addr(client->arbiter, sb->client_off),
 				    entry, len) : -ENOMEM;
 
 	*ret_got = false;

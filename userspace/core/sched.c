@@ -4,51 +4,76 @@
  */
 #include <time.h>
 
+#include "task.h"
 #include "thread.h"
 
 #define NEVER	UINT64_MAX
 
-static void timer_swap(struct far_thread *thread, unsigned a, unsigned b)
+static void timer_set(struct far_thread *thread, unsigned at, struct far_task *task)
 {
-	struct far_task *task = thread->timer[a];
+	thread->timer[at] = task;
+	task->timer_at = at;
+}
 
-	thread->timer[a] = thread->timer[b];
-	thread->timer[b] = task;
+/* Puts the task at that place, or as far above as it belongs. */
+static void timer_up(struct far_thread *thread, unsigned at, struct far_task *task)
+{
+	for (; at > 0; at = (at - 1) / 2) {
+		struct far_task *above = thread->timer[(at - 1) / 2];
+
+		if (above->wake_at <= task->wake_at)
+			break;
+		timer_set(thread, at, above);
+	}
+	timer_set(thread, at, task);
+}
+
+/* Puts the task at that place, or as far below as it belongs. */
+static void timer_down(struct far_thread *thread, unsigned at, struct far_task *task)
+{
+	unsigned nr = thread->nr_timers;
+
+	for (;;) {
+		unsigned down = 2 * at + 1;
+
+		if (down + 1 < nr &&
+		    thread->timer[down + 1]->wake_at < thread->timer[down]->wake_at)
+			down++;
+		if (down >= nr || task->wake_at <= thread->timer[down]->wake_at)
+			break;
+		timer_set(thread, at, thread->timer[down]);
+		at = down;
+	}
+	timer_set(thread, at, task);
 }
 
 static void timer_put(struct far_thread *thread, struct far_task *task)
 {
-	unsigned at = thread->nr_timers++;
-
-	thread->timer[at] = task;
-	while (at > 0) {
-		unsigned up = (at - 1) / 2;
-
-		if (thread->timer[up]->wake_at <= task->wake_at)
-			break;
-		timer_swap(thread, at, up);
-		at = up;
-	}
+	timer_up(thread, thread->nr_timers++, task);
 }
 
-static struct far_task *timer_take(struct far_thread *thread)
+static void timer_remove(struct far_thread *thread, struct far_task *task)
 {
-	struct far_task *first = thread->timer[0];
-	unsigned at = 0, nr = --thread->nr_timers;
+	struct far_task *last = thread->timer[--thread->nr_timers];
+	unsigned at = task->timer_at;
 
-	thread->timer[0] = thread->timer[nr];
-	for (;;) {
-		unsigned least = at, down = 2 * at + 1;
+	task->timed = 0;
+	if (last == task)
+		return;
+	timer_up(thread, at, last);
+	if (last->timer_at == at)
+		timer_down(thread, at, last);
+}
 
-		for (; down < nr && down <= 2 * at + 2; down++)
-			if (thread->timer[down]->wake_at <
-			    thread->timer[least]->wake_at)
-				least = down;
-		if (least == at)
-			return first;
-		timer_swap(thread, at, least);
-		at = least;
-	}
+/* The time of the first one has come. One that far_task_resume() has sent comes by itself. */
+static void timer_end(struct far_thread *thread)
+{
+	struct far_task *task = thread->timer[0];
+	int timed = task->timed, was = FAR_ASLEEP;
+
+	timer_remove(thread, task);
+	if (!timed || atomic_compare_exchange_strong(&task->park, &was, FAR_AWAKE))
+		far_sched_wake(task);
 }
 
 static void timers_run(struct far_thread *thread)
@@ -59,7 +84,7 @@ static void timers_run(struct far_thread *thread)
 		return;
 	now = far_thread_now(thread);
 	while (thread->nr_timers && thread->timer[0]->wake_at <= now)
-		far_sched_wake(timer_take(thread));
+		timer_end(thread);
 }
 
 /* Wakes whom other threads have sent, in the order in which they did. */
@@ -77,16 +102,30 @@ static void inbox_run(struct far_thread *thread)
 	}
 	for (task = in_order; task; task = next) {
 		next = task->next;
+		if (task->timed)
+			timer_remove(thread, task);
 		far_sched_wake(task);
 	}
 }
 
-void far_sched_send(struct far_task *task)
+struct far_thread *far_task_hold(struct far_task *task)
 {
 	struct far_thread *thread = task->thread;
+
+	atomic_fetch_add(&thread->held_by, 1);
+	return thread;
+}
+
+void far_task_unhold(struct far_thread *thread)
+{
+	atomic_fetch_sub_explicit(&thread->held_by, 1, memory_order_release);
+}
+
+void far_sched_send(struct far_task *task)
+{
+	struct far_thread *thread = far_task_hold(task);
 	struct far_task *first;
 
-	atomic_fetch_add(&thread->posting, 1);
 	first = atomic_load_explicit(&thread->inbox, memory_order_relaxed);
 	do {
 		task->next = first;
@@ -96,12 +135,12 @@ void far_sched_send(struct far_task *task)
 	/* whoever found it empty rings for all that come until it is emptied */
 	if (!first)
 		thread->far->nic->ops->wake(thread->qset);
-	atomic_fetch_sub_explicit(&thread->posting, 1, memory_order_release);
+	far_task_unhold(thread);
 }
 
 void far_sched_drain(struct far_thread *thread)
 {
-	while (atomic_load_explicit(&thread->posting, memory_order_acquire))
+	while (atomic_load_explicit(&thread->held_by, memory_order_acquire))
 		thread->far->nic->ops->wait(thread->qset,
 					    far_thread_now(thread) + 1000);
 }

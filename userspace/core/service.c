@@ -12,6 +12,9 @@
  * would keep what others set free in them.
  */
 #include "client_priv.h"
+#include "dir.h"
+#include "loose.h"
+#include "owed.h"
 #include "task.h"
 
 #define IDLE_ROUNDS	64u	/* for which it goes on when no thread runs */
@@ -21,7 +24,8 @@
  * Whether nobody needs the service: no thread has run for a while; or, when the client
  * closes, none runs, and there is nothing in limbo and nothing to sweep.
  */
-static bool service_unneeded(struct far_client *client, unsigned *idle)
+static bool service_unneeded(struct far_task *task, struct far_client *client,
+			     unsigned *idle)
 {
 	if (atomic_load(&client->nr_threads)) {
 		*idle = 0;
@@ -29,16 +33,24 @@ static bool service_unneeded(struct far_client *client, unsigned *idle)
 	}
 	return far_client_stale(client) ||
 	       (atomic_load(&client->closes) && far_is_drained(client) &&
-		far_is_swept(client)) ||
-	       ++*idle > IDLE_ROUNDS;
+		(far_is_swept(client) || far_is_any_loose(task))) ||
+	       (++*idle > IDLE_ROUNDS && !atomic_load(&client->nr_owed) &&
+		!atomic_load(&client->dir_owed));
 }
 
-/* Parks and says ENDED. False: a thread has begun meanwhile, and needs us. */
-static bool service_finish(struct far_task *task, struct far_client *client)
+/*
+ * Parks and says ENDED. False: not yet. A task is inside of an epoch, which rounds that go
+ * on protect: *active stays. Or rounds begin anew: a thread has begun meanwhile; or nobody
+ * knows what the client's entry says, and the others would wait for an epoch in it. Who
+ * closes the client does all of it once more.
+ */
+static bool service_finish(struct far_task *task, struct far_client *client, bool *active)
 {
 	int running = FAR_SERVICE_RUNNING, ended = FAR_SERVICE_ENDED;
+	int err = far_client_stale(client) ? 0 : far_round_park(task, client);
 
-	if (!far_client_stale(client) && far_round_park(task, client) == -EBUSY)
+	*active = err == -EBUSY;
+	if (err == -EBUSY || (err && err != -ESTALE && !atomic_load(&client->closes)))
 		return false;
 	atomic_compare_exchange_strong(&client->service, &running, FAR_SERVICE_ENDED);
 	if (!atomic_load(&client->nr_threads))
@@ -58,10 +70,9 @@ static void rounds_run(struct far_task *task, struct far_client *client)
 		if (!err)
 			active = true;
 		far_tend(client);
-		if (service_unneeded(client, &idle)) {
-			if (service_finish(task, client))
+		if (service_unneeded(task, client, &idle)) {
+			if (service_finish(task, client, &active))
 				break;
-			active = false;
 			idle = 0;
 			continue;
 		}
@@ -109,6 +120,8 @@ static void collector_run(struct far_task *task, struct far_client *client)
 		} else {
 			if (i % MAPS_ROUNDS == 0)
 				look_into_maps(task, client);
+			far_owed_pay(task, client);
+			far_dir_pay(task, client);
 			far_sweep(task, client);
 			if (!far_collect(task, client, &idle))
 				atomic_store(&client->service_idle,

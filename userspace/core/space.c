@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <own/memory.h>
+#include <own/words.h>
 
 #include "../base/rng.h"
 #include "../base/why.h"
@@ -30,8 +32,12 @@ static int host_check(const struct far_nic *nic, char *why, size_t len)
 static int node_why(char *why, size_t len, int err, const char *name, const char *node,
 		    const char *what)
 {
-	return far_why(why, len, err, "space \"%s\" at node \"%s\" cannot be %s: %s",
-		       name, node, what, strerror(-err));
+	if (err == -EEXIST)
+		return far_why(why, len, err, "space \"%s\" exists already: expected another "
+			       "name, or \"far space delete %s\" first", name, name);
+	return far_why(why, len, err, "space \"%s\"%s%s cannot be %s: %s", name,
+		       *node ? " at node " : "", node, what,
+		       err == -ENOSPC ? "there is not so much memory" : far_strerror(err));
 }
 
 /* Memory of one node, formatted, that nobody sees yet. */
@@ -39,6 +45,7 @@ static int node_prepare(struct far_nic *nic, const char *node,
 			const struct far_format *format, unsigned mode, char *why,
 			size_t len, struct far_host_map *ret_map)
 {
+	char words[300];
 	struct far_sb sb;
 	int err = far_format_plan(format, why, len, &sb);
 
@@ -46,6 +53,16 @@ static int node_prepare(struct far_nic *nic, const char *node,
 		return err;
 	err = nic->ops->host->create(nic, node, format->name, format->size, mode,
 				     ret_map);
+	if (err == -EPERM)
+		return far_why(why, len, -EINVAL, "mode 0%o: only this user reaches the "
+			       "spaces of %s, whatever their modes: expected mem:dir=PATH, "
+			       "a directory that the others reach, too", mode,
+			       nic->ops->name);
+	if (err == -ENOSPC && format->size > own_memory_available(NULL)) {
+		own_words(words, sizeof(words), OWN_TRIED_MEMORY, format->size, err);
+		return far_why(why, len, err, "space \"%s\" cannot be created: %s",
+			       format->name, words);
+	}
 	if (err)
 		return node_why(why, len, err, format->name, node, "created");
 	far_format_write(ret_map->addr, &sb, true);
@@ -173,7 +190,7 @@ static int places_get(struct far_nic *nic, char *why, size_t len,
 	if (err) {
 		places_free(&places);
 		return far_why(why, len, err, "spaces cannot be listed: %s",
-			       strerror(-err));
+			       far_strerror(err));
 	}
 	if (places.nr)
 		qsort(places.place, places.nr, sizeof(*places.place), place_order);
@@ -201,10 +218,11 @@ int far_space_delete_on(struct far_nic *nic, const char *name, char *why,
 	}
 	places_free(&places);
 	return found || err ? err :
-	       far_why(why, why_len, -ENOENT, "no space has the name \"%s\"", name);
+	       far_why(why, why_len, -ENOENT, "no space has the name \"%s\": \"far "
+		       "space list\" shows those that are there", name);
 }
 
-/* Adds one node's part; what is no space of ours counts as nothing. */
+/* Adds one node's part; what is damaged or of another version counts as nothing. */
 static void place_sum(struct far_nic *nic, const struct place *place,
 		      struct far_space_info *info)
 {
@@ -240,8 +258,7 @@ int far_space_list_on(struct far_nic *nic,
 		snprintf(info.name, sizeof(info.name), "%s", name);
 		for (; i < places.nr && !strcmp(places.place[i].space, name); i++)
 			place_sum(nic, &places.place[i], &info);
-		if (info.nr_nodes)
-			err = each(arg, &info);
+		err = each(arg, &info);
 	}
 	places_free(&places);
 	return err;
@@ -307,7 +324,7 @@ static int nodes_look(struct far_nic *nic, const char *name,
 		      void *arg, char *why, size_t len)
 {
 	struct places places;
-	unsigned found = 0;
+	unsigned found = 0, damaged = 0;
 	int err = places_get(nic, why, len, &places);
 
 	if (err)
@@ -317,8 +334,10 @@ static int nodes_look(struct far_nic *nic, const char *name,
 		struct far_host_map map;
 		struct far_summary sum;
 
-		if (strcmp(place->space, name) ||
-		    nic->ops->host->map(nic, place->node, name, &map))
+		if (strcmp(place->space, name))
+			continue;
+		damaged++;
+		if (nic->ops->host->map(nic, place->node, name, &map))
 			continue;
 		if (!far_summary(map.addr, map.size, &sum)) {
 			found++;
@@ -327,8 +346,13 @@ static int nodes_look(struct far_nic *nic, const char *name,
 		nic->ops->host->unmap(nic, &map);
 	}
 	places_free(&places);
+	if (damaged && !found && !err)
+		return far_why(why, len, -EPROTO, "space \"%s\" is damaged, another "
+			       "version's or another user's: \"far space delete\" deletes "
+			       "it", name);
 	return found || err ? err :
-	       far_why(why, len, -ENOENT, "no space has the name \"%s\"", name);
+	       far_why(why, len, -ENOENT, "no space has the name \"%s\": \"far "
+		       "space list\" shows those that are there", name);
 }
 
 struct names_look {

@@ -83,7 +83,7 @@ static int node_read(struct check *check, unsigned node)
 {
 	struct check_node *n = &check->node[node];
 	const struct far_sb *sb = &check->client->sb[node];
-	uint64_t words = far_nr_pages(sb) * (uint64_t)FAR_MAP_WORDS;
+	uint64_t words = far_nr_pages(sb) * (uint64_t)far_map_words(sb);
 	int err;
 
 	n->sb = sb;
@@ -122,7 +122,7 @@ static void held_block(void *arg, uint64_t addr)
 	struct far_chunk *chunk = far_heap_chunk(&check->client->heap, addr);
 	struct far_page *page = far_chunk_page(&check->client->heap, chunk, addr);
 
-	check_set(check->node[node].held, page->idx,
+	check_set(&check->node[node], check->node[node].held, page->idx,
 		  far_page_block(&check->client->heap, page, node, addr));
 }
 
@@ -141,12 +141,12 @@ static void held_mark(struct check *check)
 
 			for (uint32_t i = 0; i < pages; i++) {
 				const struct far_page *page = &chunk->page[i];
-				unsigned words = page->free ?
-					(far_class_blocks(page->class) + 63) / 64 : 0;
+				unsigned words = page->free ? far_page_words(page) : 0;
+				uint64_t *at = &held[page->idx *
+						     far_map_words(&client->sb[n])];
 
 				for (unsigned w = 0; w < words; w++)
-					held[page->idx * FAR_MAP_WORDS + w] |=
-						page->free[w];
+					at[w] |= page->free[w];
 			}
 		}
 	}

@@ -6,30 +6,6 @@
 
 #include "thread.h"
 
-#define MTU		1024u
-
-/* A packet without payload: Ethernet, IPv4, UDP, BTH, ICRC, FCS. */
-#define PACKET		(14u + 20u + 8u + 12u + 4u + 4u)
-#define RETH		16u	/* address, key and length: of requests */
-#define AETH		4u	/* of acknowledgements, the first and the last response */
-
-static uint64_t packets(uint32_t len)
-{
-	return len ? (len + MTU - 1) / MTU : 1;
-}
-
-uint64_t far_wire_read(uint32_t len)
-{
-	uint64_t nr = packets(len);
-
-	return PACKET + RETH + nr * PACKET + (nr > 1 ? 2 : 1) * AETH + len;
-}
-
-uint64_t far_wire_write(uint32_t len)
-{
-	return packets(len) * PACKET + RETH + len + PACKET + AETH;
-}
-
 static uint64_t far_sum(struct far *far, unsigned what)
 {
 	struct far_thread *thread = atomic_load_explicit(&far->threads,
@@ -45,6 +21,11 @@ static uint64_t far_sum(struct far *far, unsigned what)
 uint64_t far_stats_written(struct far *far)
 {
 	return far_sum(far, FAR_COUNT_WRITTEN);
+}
+
+uint64_t far_stats_partial(struct far *far)
+{
+	return far_sum(far, FAR_COUNT_CACHE_PARTIAL);
 }
 
 void far_stats_get(struct far *far, struct far_stats *ret_stats)

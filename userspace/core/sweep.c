@@ -11,8 +11,10 @@
  *  2. Suspects are all blocks of ours that are neither in the heap, nor in a magazine,
  *     nor set in a map. Whatever is freed from now on is no suspect any more.
  *  3. All operations of ours that began before are waited for: what they had allocated
- *     is reachable, retired or freed then.
- *  4. All structures are walked. What is reachable is no suspect.
+ *     is reachable, retired or freed then; or published later by a verb whose connection
+ *     broke, for which the sweep waits, too (loose.h).
+ *  4. All structures are walked, each in many epochs. What is reachable is no suspect: a
+ *     block that stays reachable is met, wherever it is moved to meanwhile (form/walk.h).
  *  5. Let T2 be E after the walk. When all living entries exceed T2, whoever had
  *     unlinked a suspect before the walk reached it has retired it.
  *  6. Let T3 be E then. When each living client's `flushed` is at least T3, they have
@@ -25,6 +27,7 @@
 #include "client_priv.h"
 #include "dir.h"
 #include "epoch.h"
+#include "loose.h"
 #include "task.h"
 #include "type.h"
 
@@ -64,7 +67,7 @@ static int page_suspect(struct far_client *client, struct far_chunk *chunk,
 	(void)chunk;
 	if (page->busy || (page->state != FAR_PAGE_SLAB && page->state != FAR_PAGE_RUN))
 		return 0;
-	blocks = page->state == FAR_PAGE_SLAB ? far_class_blocks(page->class) : 1;
+	blocks = page->state == FAR_PAGE_SLAB ? page->nr_blocks : 1;
 	page->suspect = calloc((blocks + 63) / 64, sizeof(*page->suspect));
 	if (!page->suspect)
 		return -ENOMEM;
@@ -156,23 +159,32 @@ static int walk_all(struct far_task *task, struct far_client *client)
 	struct far_dir_entry *dir = calloc(FAR_NR_NAMES, sizeof(*dir));
 	unsigned nr = 0;
 	uint64_t torn;
-	int err = dir ? far_epoch_enter(task) : -ENOMEM;
+	int err = dir ? far_dir_list(task, dir, &nr, &torn) : -ENOMEM;
 
-	if (err)
-		goto free_dir;
-	err = far_dir_list(task, dir, &nr, &torn);
 	if (!err && torn)
 		err = -EBADMSG;
+	client->sweeper = task;
 	for (unsigned i = 0; i < nr && !err; i++) {
 		const struct far_type *type = far_type_find(dir[i].type);
 
 		err = type && type->version == dir[i].version ?
 		      type->walk(task, &dir[i], &sweep.walk) : -EOPNOTSUPP;
 	}
-	far_epoch_exit(task);
-free_dir:
+	client->sweeper = NULL;
 	free(dir);
 	return err;
+}
+
+void far_sweep_pause(struct far_task *task)
+{
+	struct far_client *client = far_task_client(task);
+	bool idle;
+
+	if (!client || client->sweeper != task || far_now(task) < client->collect_at)
+		return;
+	client->collect_at = far_now(task) + FAR_ROUND_NS;
+	/* what fails here is tried again when the walk is over */
+	(void)far_collect(task, client, &idle);
 }
 
 /* One round's time passes, and the collector goes on with its other work. */
@@ -248,12 +260,12 @@ static int maps_empty(struct far_task *task, struct far_client *client)
 static int page_free_lost(struct far_client *client, struct far_chunk *chunk,
 			  struct far_page *page)
 {
-	uint64_t bits[FAR_MAP_WORDS];
+	uint64_t bits[FAR_MAX_MAP_WORDS];
 	unsigned words;
 
 	if (!page->suspect || page->busy || page->state != FAR_PAGE_SLAB)
 		return 0;
-	words = (far_class_blocks(page->class) + 63) / 64;
+	words = far_page_words(page);
 	for (unsigned w = 0; w < words; w++)
 		bits[w] = atomic_load(&page->suspect[w]);
 	far_page_fill(&client->heap, chunk, page, bits);
@@ -285,7 +297,7 @@ static bool next_large(struct far_task *task, struct far_client *client,
 				    !atomic_exchange(&page->suspect[0], 0))
 					continue;
 				*ret_addr = far_addr(n, far_page_off(sb, page->idx));
-				*ret_size = page->len * FAR_PAGE;
+				*ret_size = (uint64_t)page->len << sb->page_shift;
 				found = true;
 			}
 		}
@@ -339,6 +351,9 @@ static int sweep_ours(struct far_task *task, struct far_client *client)
 	turns = atomic_load(&client->turns) + 2;
 	if (!err)
 		err = wait_for(task, client, &client->turns, turns);
+	/* what a loose verb may still publish is not lost yet */
+	if (!err && far_is_any_loose(task))
+		err = -EAGAIN;
 	if (!err)
 		err = walk_all(task, client);
 	if (!err)
@@ -361,7 +376,8 @@ static bool owns_any(const struct far_client *client)
 	return false;
 }
 
-int far_lost_publish(struct far_task *task, struct far_client *client)
+/* If this client has lost track of a block since the last call: tells all owners. */
+static int lost_publish(struct far_task *task, struct far_client *client)
 {
 	int err;
 
@@ -383,7 +399,7 @@ int far_left_publish(struct far_task *task, struct far_client *client)
 	if (client->left && !far_is_swept(client))
 		atomic_store(&client->lost, true);
 	client->left = false;
-	return far_lost_publish(task, client);
+	return lost_publish(task, client);
 }
 
 bool far_is_swept(const struct far_client *client)
@@ -405,10 +421,12 @@ static int sweep_all(struct far_task *task, struct far_client *client, uint64_t 
 	far_gate_unlock(&client->grow_lock);
 	if (!err && (wanted || again) && owns_any(client))
 		err = sweep_ours(task, client);
-	if (err)
+	if (err) {
 		atomic_store(&client->resweep, true);
-	else
+	} else {
 		atomic_store(&client->swept, wanted);
+		atomic_fetch_add(&client->sweeps, 1);
+	}
 	return err;
 }
 
@@ -416,9 +434,10 @@ int far_sweep(struct far_task *task, struct far_client *client)
 {
 	int err;
 
-	if (far_now(task) < client->sweep_at)
+	/* Other clients that sweep before a loose verb has come would not find what it unlinks. */
+	if (far_now(task) < client->sweep_at || far_is_any_loose(task))
 		return 0;
-	err = far_lost_publish(task, client);
+	err = lost_publish(task, client);
 	if (!err && !far_is_swept(client))
 		err = sweep_all(task, client, atomic_load(&client->wanted));
 	if (err)

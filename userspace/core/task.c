@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "deadline.h"
 #include "thread.h"
 
 unsigned far_task_index(const struct far_task *task)
@@ -39,19 +40,9 @@ void far_task_count_repaired(struct far_task *task)
 	far_count(task, FAR_COUNT_REPAIRED, 1);
 }
 
-unsigned far_task_without(const struct far_task *task)
-{
-	return task->thread->far->without;
-}
-
 struct far_rng *far_task_rng(struct far_task *task)
 {
 	return &task->thread->rng;
-}
-
-int far_task_together(const struct far_task *a, const struct far_task *b)
-{
-	return a->thread == b->thread;
 }
 
 void far_count(struct far_task *task, enum far_count what, uint64_t n)
@@ -67,6 +58,17 @@ void far_task_suspend(struct far_task *task)
 	if (atomic_compare_exchange_strong(&task->park, &was, FAR_ASLEEP))
 		far_sched_sleep(task);
 	/* pairs with the exchange below: what the waker wrote before is seen behind this */
+	atomic_exchange(&task->park, FAR_AWAKE);
+}
+
+void far_task_suspend_until(struct far_task *task, uint64_t until)
+{
+	int was = FAR_AWAKE;
+
+	if (atomic_compare_exchange_strong(&task->park, &was, FAR_ASLEEP)) {
+		task->timed = 1;
+		far_sched_sleep_until(task, until);
+	}
 	atomic_exchange(&task->park, FAR_AWAKE);
 }
 
@@ -121,6 +123,49 @@ void far_buf_release(struct far_task *task, size_t mark)
 	far_arena_release(&task->arena, &task->thread->bufs, mark);
 }
 
+static void held_put(struct far_thread *thread, struct far_task *task)
+{
+	task->held_next = NULL;
+	if (thread->held.first)
+		thread->held.last->held_next = task;
+	else
+		thread->held.first = task;
+	thread->held.last = task;
+	task->held = 1;
+}
+
+/* One that is late; the others keep their order. */
+static void held_remove(struct far_thread *thread, struct far_task *task)
+{
+	struct far_task **at = &thread->held.first, *before = NULL;
+
+	for (; *at != task; at = &before->held_next)
+		before = *at;
+	*at = task->held_next;
+	if (thread->held.last == task)
+		thread->held.last = before;
+	task->held = 0;
+}
+
+/* Until the operation may begin. -ETIME: others have not let it in time. */
+static int op_hold(struct far_task *task)
+{
+	bool late = far_op_is_late(task);	/* its time begins */
+
+	held_put(task->thread, task);
+	while (task->held && !late) {
+		far_op_suspend(task);
+		late = far_op_is_late(task);
+	}
+	if (!task->held)
+		return 0;
+	held_remove(task->thread, task);
+	far_inner_end(task, &task->inner);
+	task->late_at = FAR_NEVER;
+	task->op_depth--;
+	return -ETIME;
+}
+
 int far_op_begin(struct far_task *task)
 {
 	struct far_thread *thread = task->thread;
@@ -133,18 +178,25 @@ int far_op_begin(struct far_task *task)
 	far_inner_begin(task, &task->inner);
 	task->op_retries = 0;
 	task->attempt = 0;
+	task->late_at = task->until;
+	task->must = 0;
 	if (!thread->held.first && far_backoff_enter(&thread->backoff))
 		return 0;
-	far_queue_put(&thread->held, task);
-	far_sched_sleep(task);
-	return 0;
+	return op_hold(task);
 }
 
 /* Lets operations begin as far as there are credits, which they hold from here on. */
 static void held_release(struct far_thread *thread)
 {
-	while (thread->held.first && far_backoff_enter(&thread->backoff))
-		far_sched_wake(far_queue_take(&thread->held));
+	struct far_task *task;
+
+	while ((task = thread->held.first) && far_backoff_enter(&thread->backoff)) {
+		thread->held.first = task->held_next;
+		task->held = 0;
+		far_task_hold(task);
+		far_task_resume(task);
+		far_task_unhold(thread);
+	}
 }
 
 void far_op_end(struct far_task *task)
@@ -155,6 +207,7 @@ void far_op_end(struct far_task *task)
 	if (--task->op_depth)
 		return;
 	far_inner_end(task, &task->inner);
+	task->late_at = FAR_NEVER;
 	if (bin >= FAR_STATS_RETRIES)
 		bin = FAR_STATS_RETRIES - 1;
 	far_counts_add(&thread->counts, FAR_COUNT_OPS, 1);

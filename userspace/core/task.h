@@ -21,12 +21,24 @@
  */
 void far_task_suspend(struct far_task *task);
 
+/* The same until the clock says `until`, at the latest. */
+void far_task_suspend_until(struct far_task *task, uint64_t until);
+
 /*
  * Wakes a task of this client, which exists until this function returns only if the
  * caller's data says so: call it before the task can learn otherwise that it may go
- * on, or for a task that sleeps until it is called. Any thread of this client.
+ * on, or while it is held. Any thread of this client.
  */
 void far_task_resume(struct far_task *task);
+
+/*
+ * The memory of a task stays until far_task_unhold(), also if the task goes on and ends.
+ * A task that sleeps may wake before it is resumed, by a timer or by what others have
+ * resumed it for earlier: who tells it that it may go on, and resumes it then, holds it
+ * before.
+ */
+struct far_thread *far_task_hold(struct far_task *task);
+void far_task_unhold(struct far_thread *thread);
 
 /*
  * Brackets around one operation of a structure, from its intent to its end. The first
@@ -34,7 +46,8 @@ void far_task_resume(struct far_task *task);
  * only so many operations at a time. The second one counts it, with its retries.
  * Brackets nest, and only the outermost ones count. A batch is one operation.
  *
- * -EPERM: another thread's task; -ESTALE: the parent's. There is no end of it then.
+ * -EPERM: another thread's task; -ESTALE: the parent's; -ETIME: it was late when it might
+ * have begun. There is no end of it then.
  */
 __attribute__((warn_unused_result)) int far_op_begin(struct far_task *task);
 void far_op_end(struct far_task *task);
@@ -63,18 +76,14 @@ void far_inner_end(struct far_task *task, struct far_ops *inner);
 void far_service_begin(struct far_task *task);
 void far_service_end(struct far_task *task);
 
-/* The next operation is not executed before all earlier ones of its node are done. */
-void far_fence(struct far_task *task);
-
-/* FAR_WITHOUT_* of its client, and random numbers of its thread. */
-unsigned far_task_without(const struct far_task *task);
+/* Random numbers of its thread. */
 struct far_rng *far_task_rng(struct far_task *task);
-
-/* Whether both run in the same thread: only they share memory of far_buf(). */
-int far_task_together(const struct far_task *a, const struct far_task *b);
 
 /* far_strerror_last() will say this. Returns err. */
 __attribute__((format(printf, 3, 4)))
 int far_task_fail(struct far_task *task, int err, const char *fmt, ...);
+/* The words of an error that no operation on far memory has: far_strerror_last(). */
+__attribute__((format(printf, 2, 3)))
+void far_task_say(struct far_task *task, const char *fmt, ...);
 
 #endif

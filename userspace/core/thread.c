@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deadline.h"
+#include "loose.h"
+
 #define ATOMIC_BYTES	8u
 
 /* A struct that an ended thread has left, or a new one at the end of the list. */
@@ -103,6 +106,8 @@ static void task_init(struct far_thread *thread, unsigned index)
 	task->thread = thread;
 	task->index = index;
 	task->ops = &task->first;
+	far_deadline_at(task, 0);
+	task->late_at = FAR_NEVER;
 	task->cas_found = (uint64_t *)(atomics + (1 + index) * ATOMIC_BYTES);
 	far_arena_init(&task->arena, &thread->bufs, index);
 }
@@ -149,6 +154,8 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	thread->batch.first = NULL;
 	thread->nr_timers = 0;
 	thread->system = NULL;
+	thread->throttles = !(far->without & FAR_WITHOUT_CREDIT) &&
+			    !(far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);
 	far_credit_init(&thread->credit, far->depth, far->epoch_scale, now);
 	far_backoff_init(&thread->backoff, far->without, nr_tasks, now);
 	far_rng_init(&thread->rng, far->seed, atomic_fetch_add(&far->nr_starts, 1));
@@ -198,6 +205,15 @@ free_tasks:
 	return err;
 }
 
+void far_thread_serves(struct far_thread *thread)
+{
+	unsigned i;
+
+	thread->service = 1;
+	for (i = 0; i < thread->nr_tasks; i++)
+		thread->task[i].service++;
+}
+
 void far_thread_free(struct far_thread *thread)
 {
 	unsigned i;
@@ -206,6 +222,7 @@ void far_thread_free(struct far_thread *thread)
 	fibers_free(thread);
 	for (i = 0; i < thread->nr_tasks; i++)
 		far_op_fini(&thread->task[i]);
+	far_loose_leave(thread);
 	thread->far->nic->ops->qset_free(thread->qset);
 	far_bufs_fini(&thread->bufs);
 	tasks_free(thread);
@@ -290,7 +307,7 @@ int far_thread_start_service(struct far *far, struct far_client_thread *client_t
 
 	if (err)
 		return err;
-	thread->service = 1;
+	far_thread_serves(thread);
 	thread->client = client_thread;
 	err = thread_start(thread, run, arg);
 	if (err) {

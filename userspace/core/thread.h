@@ -44,7 +44,12 @@ struct far_link {
 	unsigned outstanding;
 	int connected;
 	int was_connected;		/* so that a connection is one made anew */
+	bool loose;			/* it broke under verbs: see loose.h */
 };
+
+/* far_task.late_at outside of operations, and before the clock was read. */
+#define FAR_NEVER	UINT64_MAX
+#define FAR_UNSTARTED	(UINT64_MAX - 1)
 
 /* What far_task_suspend() and far_task_resume() agree on: far_task.park. */
 enum { FAR_AWAKE, FAR_RESUMED, FAR_ASLEEP };
@@ -56,19 +61,26 @@ struct far_task {
 	struct far_task *next;		/* in the one queue that it is in */
 	int ready;			/* entered tasks: may go on */
 	_Atomic int park;
-	uint64_t wake_at;		/* in the timers */
+	uint64_t wake_at;		/* in the timers, */
+	unsigned timer_at;		/* at this place */
+	int timed;			/* it is there, and far_task_resume() may come first */
 
 	/* operations: op.c */
 	struct far_ops *ops;		/* the top of a stack */
 	struct far_ops first;		/* its bottom */
 	struct far_ops inner;		/* of the operation of a structure under way */
 	struct far_lists *lists;	/* that no far_ops has */
-	int service;			/* depth of far_service_begin() */
+	int service;			/* depth of far_service_begin(); of thread->service, too */
 	unsigned want, want_node;	/* while it waits for credits: how many, for whom */
 	int granted;			/* and what it got: how many, or an error */
 
-	/* the operation of a structure under way: task.c */
+	/* the operation of a structure under way: task.c, deadline.c */
 	unsigned op_depth;
+	uint64_t until;			/* far_deadline_set(), or FAR_UNSTARTED */
+	uint64_t late_at;		/* the clock from which it is late, or: */
+	unsigned must;			/* far_must_begin() without an end */
+	struct far_task *held_next;	/* in far_thread.held, */
+	int held;			/* where it is */
 	unsigned op_retries;
 	unsigned attempt;		/* tries that lost in a row */
 	uint64_t *cas_found;		/* registered, for far_backoff_cas() */
@@ -89,12 +101,13 @@ struct far_thread {
 	struct far_qset *qset;
 	struct far_link *link;		/* per node */
 	unsigned outstanding;		/* of all links */
+	int throttles;			/* operations take credits */
 	struct far_credit credit;
 	unsigned generation;		/* of the queue set: it goes up when that broke */
 	struct far_queue waiting;	/* for credits, room or a connection */
 	uint64_t now;			/* of its last completions: the clock of epochs */
 	struct far_backoff backoff;
-	struct far_queue held;		/* operations that may not begin yet */
+	struct far_queue held;		/* operations that may not begin yet; by held_next */
 	struct far_rng rng;
 	struct far_counts counts;
 	struct far_bufs bufs;
@@ -107,7 +120,7 @@ struct far_thread {
 	struct far_task **timer;	/* a heap by wake_at */
 	unsigned nr_timers;
 	_Atomic(struct far_task *) inbox;	/* of far_task_resume(); last first */
-	_Atomic unsigned posting;	/* calls of far_task_resume() under way */
+	_Atomic unsigned held_by;	/* far_task_hold() without an end */
 
 	struct far_task *task;		/* nr_tasks */
 	unsigned nr_tasks, nr_live;
@@ -157,6 +170,9 @@ static inline uint64_t far_thread_now(const struct far_thread *thread)
 	return thread->far->nic->ops->now(thread->far->nic);
 }
 
+/* All operations of a thread that has not begun are libfar's own. */
+void far_thread_serves(struct far_thread *thread);
+
 /*
  * A thread with nr_tasks tasks, connected to all nodes, that does not run yet.
  * The errors of qset_new(), connect() and mr_reg(), and -ENOMEM.
@@ -176,7 +192,7 @@ void far_sched_sleep_until(struct far_task *task, uint64_t until);
 void far_sched_send(struct far_task *task);
 /* The thread's root: turns until no task lives. */
 void far_sched_run(struct far_thread *thread);
-/* Waits until no other thread is within far_sched_send(). */
+/* Waits until no other thread holds one of its tasks. */
 void far_sched_drain(struct far_thread *thread);
 
 #endif

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "deadline.h"
+
 /*
  * The heat of a key: WARM after the first loss, and HOT after the next one. Above WARM
  * it takes so many turns in which nobody else waits until the key is not hot any more.
@@ -171,7 +173,10 @@ int far_turn_take(struct far_task *task, struct far_turn *turn,
 		return err;
 	turn->ticket = turn->seen->ticket;
 	turn->alone = !turn_ahead(turn) && turn->seen->words.next == turn->ticket + 1;
+	/* it has drawn a ticket, for which the others would wait out the lease */
+	far_must_begin(task);
 	err = turn_wait(task, turn, began, look, arg);
+	far_must_end(task);
 	turn->had = 1;
 	turn->held = !err;
 	return err;

@@ -77,8 +77,9 @@ void far_turns_done(struct far_turns *turns, uint64_t hash, const struct far_tur
 /*
  * Takes a ticket, and waits for its turn. look() appends READs: it is called for each
  * look at the words, and what it appends is posted behind that, so that what it has
- * READ last was so in this turn. 0, or an error of far_sync(): then it has no turn,
- * and the others pass it over.
+ * READ last was so in this turn. An operation that is late waits for its turn all the
+ * same, which it then has to pass. 0, or an error of far_sync(): then it has no turn, and
+ * the others pass it over.
  */
 int far_turn_take(struct far_task *task, struct far_turn *turn,
 		  void (*look)(void *arg), void *arg);

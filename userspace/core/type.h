@@ -25,8 +25,10 @@ struct far_type {
 	 * Reports each block that is reachable from the entry's root, and from what
 	 * clients that died have left behind for others to complete, while other
 	 * clients go on: a block that is reachable during the whole walk is reported
-	 * at least once, and exactly once when nobody changes anything. Inside of an
-	 * epoch. Returns 0, what block() returned, or an error.
+	 * at least once, and exactly once when nobody changes anything. Outside of an
+	 * epoch: the walk enters its own, one after the other, so that others can reclaim
+	 * memory meanwhile (form/walk.h). Returns 0, also when the structure is destroyed
+	 * before the walk ends; what block() returned; or an error.
 	 */
 	int (*walk)(struct far_task *task, const struct far_dir_entry *entry,
 		    struct far_walk *walk);

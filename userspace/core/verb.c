@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client_priv.h"
+#include "deadline.h"
 #include "task.h"
 
 #define PIECE	4096u
@@ -21,7 +22,10 @@ int far_verbs_end(struct far_task *task, struct far_ops *inner)
 	int err;
 
 	far_service_end(task);
+	/* who stops between two verbs of a chunk loses track of it */
+	far_must_begin(task);
 	err = far_sync(task);
+	far_must_end(task);
 	far_inner_end(task, inner);
 	return err;
 }

@@ -88,7 +88,9 @@ static void mem_close(struct far_nic *nic)
 const struct far_nic_ops far_mem_ops = {
 	.name = "mem",
 	.summary = "memory shared by threads and processes of this host",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LASTING,
+	/* UNCACHED: operations wait in memory until poll() executes them. */
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LASTING |
+		FAR_NIC_CAP_UNCACHED,
 	.host = &mem_host_ops,
 	.open = mem_open,
 	.close = mem_close,

@@ -31,6 +31,7 @@ static void copy_part_out(uint8_t *local, const uint8_t *from, uint32_t len)
 static void copy_out(uint8_t *local, const uint8_t *from, uint32_t len)
 {
 	uint32_t head = -(uintptr_t)from & 7;
+	size_t at, words;
 
 	if (head) {
 		head = head < len ? head : len;
@@ -39,13 +40,14 @@ static void copy_out(uint8_t *local, const uint8_t *from, uint32_t len)
 		from += head;
 		len -= head;
 	}
-	for (; len >= 8; len -= 8, local += 8, from += 8) {
-		uint64_t word = word_load(from);
+	words = len & ~(size_t)7;
+	for (at = 0; at < words; at += 8) {
+		uint64_t word = word_load(from + at);
 
-		memcpy(local, &word, 8);
+		memcpy(local + at, &word, 8);
 	}
-	if (len)
-		copy_part_out(local, from, len);
+	if (words < len)
+		copy_part_out(local + words, from + words, len - words);
 }
 
 /* Writes less than a word, by bytes: others may write the other bytes of the word. */
@@ -85,13 +87,13 @@ static uint64_t word_cas(uint8_t *at, uint64_t compare, uint64_t swap)
 }
 
 /* Checks local memory, rights and bounds of the operation, and that the node is alive. */
-static int exec_check(const struct mem_mrs *mrs, const struct mem_peer *peer,
+static int exec_check(struct mem_runner *runner, const struct mem_peer *peer,
 		      const struct far_wr *wr)
 {
 	if (mem_map_stopped(peer->map))
 		return -EHOSTDOWN;
 	if (!(wr->flags & FAR_WR_INLINE) && wr->len &&
-	    !mem_mr_holds(mrs, wr->lkey, wr->local, wr->len))
+	    !mem_mr_holds(runner->mrs, wr->lkey, wr->local, wr->len, &runner->last))
 		return -EFAULT;
 	if (!(peer->rights & (wr->op == FAR_NIC_READ ? FAR_ATTACH_READ :
 			      FAR_ATTACH_WRITE)))
@@ -101,38 +103,38 @@ static int exec_check(const struct mem_mrs *mrs, const struct mem_peer *peer,
 	return 0;
 }
 
-int mem_exec(const struct mem_mrs *mrs, const struct mem_peer *peer,
-	     const struct mem_wqe *wqe, int *dirty)
+int mem_exec(struct mem_runner *runner, const struct mem_peer *peer,
+	     const struct mem_wqe *wqe)
 {
 	const struct far_wr *wr = &wqe->wr;
 	uint8_t *remote = peer->map->base + wr->remote;
 	uint64_t old;
 	int err;
 
-	err = exec_check(mrs, peer, wr);
+	err = exec_check(runner, peer, wr);
 	if (err)
 		return err;
 	switch (wr->op) {
 	case FAR_NIC_READ:
-		if (*dirty)
-			mem_drain(dirty);
+		if (runner->dirty)
+			mem_drain(&runner->dirty);
 		copy_out(wr->local, remote, wr->len);
 		break;
 	case FAR_NIC_WRITE:
 		copy_in(remote, wr->flags & FAR_WR_INLINE ? wqe->data : wr->local,
 			wr->len);
-		*dirty = 1;
+		runner->dirty = 1;
 		break;
 	case FAR_NIC_CAS:
 		old = word_cas(remote, wr->arg[0], wr->arg[1]);
 		memcpy(wr->local, &old, 8);
-		*dirty = 0;
+		runner->dirty = 0;
 		break;
 	case FAR_NIC_FAA:
 		old = __atomic_fetch_add((uint64_t *)remote, wr->arg[0],
 					 __ATOMIC_SEQ_CST);
 		memcpy(wr->local, &old, 8);
-		*dirty = 0;
+		runner->dirty = 0;
 		break;
 	}
 	mem_order();

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <own/memory.h>
 #include <own/own.h>
 
 #define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
@@ -152,6 +153,9 @@ static int file_new(const struct mem_nic *mem, uint64_t len, unsigned mode,
 {
 	int fd, err;
 
+	/* The kernel kills a process that takes more than its memory groups have. */
+	if (len > own_memory_available(NULL))
+		return -ENOSPC;
 	if (mem->dir_is_default && mkdir(mem->dir, 0700) < 0 && errno != EEXIST)
 		return -errno;
 	err = dir_open_file(mem, ".", O_RDWR | O_TMPFILE, &fd);
@@ -189,6 +193,9 @@ static int host_create(struct far_nic *nic, const char *node, const char *space,
 		return err;
 	if (!size || size % MEM_PAGE || size >> 40)
 		return -EINVAL;
+	/* The default directory is for its user alone. */
+	if (mem->dir_is_default && mode & (S_IRWXG | S_IRWXO))
+		return -EPERM;
 	if (!dir_open_file(mem, name, O_PATH, &fd)) {
 		own_fd_close(fd);
 		return -EEXIST;
@@ -245,6 +252,28 @@ static void host_unmap(struct far_nic *nic, struct far_host_map *host_map)
 	mem_file_unmap(host_map->priv);
 }
 
+/* Deletes the file of a space that is damaged, so that nobody can map it. */
+static int damaged_remove(const struct mem_nic *mem, const char *node, const char *space)
+{
+	char name[sizeof(((struct mem_map *)0)->name)];
+	struct stat st;
+	int dir, err;
+
+	err = mem_file_name(node, space, name, sizeof(name));
+	if (!err)
+		err = dir_open(mem, &dir);
+	if (err)
+		return err;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = -EPROTO;
+	else if (unlinkat(dir, name, 0) < 0)
+		err = -errno;
+	close(dir);
+	return err;
+}
+
 static int host_remove(struct far_nic *nic, const char *node, const char *space)
 {
 	struct far_host_map host;
@@ -252,6 +281,8 @@ static int host_remove(struct far_nic *nic, const char *node, const char *space)
 	int dir, err;
 
 	err = host_map(nic, node, space, &host);
+	if (err == -EPROTO)
+		return damaged_remove(mem_nic_of(nic), node, space);
 	if (err)
 		return err;
 	map = host.priv;

@@ -31,16 +31,15 @@ static struct mem_mr *mrs_entry(const struct mem_mrs *mrs, uint32_t key)
 	return chunk ? &chunk[idx & (MEM_MR_CHUNK - 1)] : NULL;
 }
 
-int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len)
+int mem_mr_find(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len,
+		const struct mem_mr **last)
 {
 	const struct mem_mr *mr = mrs_entry(mrs, key);
-	uintptr_t at = (uintptr_t)addr;
 
-	if (!mr || __atomic_load_n(&mr->key, __ATOMIC_ACQUIRE) != key)
+	if (!mr || !mem_mr_has(mr, key, addr, len))
 		return 0;
-	return at >= __atomic_load_n(&mr->start, __ATOMIC_RELAXED) &&
-	       at + len >= at &&
-	       at + len <= __atomic_load_n(&mr->end, __ATOMIC_RELAXED);
+	*last = mr;
+	return 1;
 }
 
 /*

@@ -89,8 +89,28 @@ int mem_mrs_init(struct mem_mrs *mrs);
 void mem_mrs_fini(struct mem_mrs *mrs);
 int mem_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
 void mem_mr_dereg(struct far_nic *nic, uint32_t lkey);
-/* Whether the registration of key contains [addr, addr + len). Any thread. */
-int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len);
+/* Whether the entry is of this key and contains [addr, addr + len). Any thread. */
+static inline int mem_mr_has(const struct mem_mr *mr, uint32_t key, const void *addr,
+			     size_t len)
+{
+	uintptr_t at = (uintptr_t)addr, end;
+
+	if (__atomic_load_n(&mr->key, __ATOMIC_ACQUIRE) != key)
+		return 0;
+	end = __atomic_load_n(&mr->end, __ATOMIC_RELAXED);
+	return at >= __atomic_load_n(&mr->start, __ATOMIC_RELAXED) && at <= end &&
+	       len <= end - at;
+}
+/* The same for the entry that the key names; puts that into *last. */
+int mem_mr_find(const struct mem_mrs *mrs, uint32_t key, const void *addr, size_t len,
+		const struct mem_mr **last);
+/* *last is the entry of an earlier call, or NULL: entries never move. */
+static inline int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const void *addr,
+			       size_t len, const struct mem_mr **last)
+{
+	return (*last && mem_mr_has(*last, key, addr, len)) ||
+	       mem_mr_find(mrs, key, addr, len, last);
+}
 
 /* mem_file.c: the errors are those of far_nic_host_ops. */
 int mem_file_name(const char *node, const char *space, char *ret_name, size_t size);
@@ -170,11 +190,15 @@ struct mem_wqe {
 	_Alignas(64) uint8_t data[FAR_NIC_MAX_INLINE];	/* of an inline WRITE */
 };
 
-/*
- * mem_exec.c: executes one operation. 0, -EFAULT, -EACCES, -EHOSTDOWN. *dirty: whether
- * some stores may not be visible to others yet.
- */
-int mem_exec(const struct mem_mrs *mrs, const struct mem_peer *peer,
-	     const struct mem_wqe *wqe, int *dirty);
+/* What the operations of one queue set share. */
+struct mem_runner {
+	const struct mem_mrs *mrs;
+	const struct mem_mr *last;	/* of mem_mr_holds() */
+	int dirty;			/* a WRITE may not be visible to all yet */
+};
+
+/* mem_exec.c: executes one operation. 0, -EFAULT, -EACCES, -EHOSTDOWN. */
+int mem_exec(struct mem_runner *runner, const struct mem_peer *peer,
+	     const struct mem_wqe *wqe);
 
 #endif

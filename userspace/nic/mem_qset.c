@@ -35,11 +35,10 @@ struct mem_queue {
 
 struct mem_qset {
 	struct far_qset qset;
-	const struct mem_mrs *mrs;
 	struct far_qset_stats stats;
 	unsigned depth, nr_peers;
 	uint32_t first, last;		/* of the list of queues; first MEM_NOBODY: empty */
-	int dirty;			/* a WRITE may not be visible to all yet */
+	struct mem_runner runner;
 	struct far_bell bell;
 	struct mem_queue queue[];	/* nr_peers */
 };
@@ -60,7 +59,7 @@ int mem_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	if (!mine)
 		return -ENOMEM;
 	mine->qset.nic = nic;
-	mine->mrs = &mem_nic_of(nic)->mrs;
+	mine->runner.mrs = &mem_nic_of(nic)->mrs;
 	mine->depth = attr->depth;
 	mine->nr_peers = attr->nr_peers;
 	mine->first = MEM_NOBODY;
@@ -219,7 +218,7 @@ static unsigned queue_run(struct mem_qset *mine, struct mem_queue *queue,
 		int status = -ECANCELED;
 
 		if ((int32_t)(queue->flush_to - queue->run) <= 0)
-			status = mem_exec(mine->mrs, queue->peer, wqe, &mine->dirty);
+			status = mem_exec(&mine->runner, queue->peer, wqe);
 		queue->run++;
 		if (status && status != -ECANCELED) {
 			queue->flush_to = queue->posted;
@@ -242,8 +241,8 @@ int mem_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 		nr += queue_run(mine, &mine->queue[mine->first], wc + nr, max - nr);
 		list_turn(mine);
 	}
-	if (mine->dirty)
-		mem_drain(&mine->dirty);
+	if (mine->runner.dirty)
+		mem_drain(&mine->runner.dirty);
 	return nr;
 }
 

@@ -3,7 +3,7 @@
  * The initiator's table of NIC functions, which every back end of libfar has (mem, sim,
  * soft, verbs). Nothing above this header knows which back end runs.
  *
- * A back end is a struct far_nic_ops. Wrappers (trace, fault) are back ends around
+ * A back end is a struct far_nic_ops. Wrappers (tests/lib/nic/) are back ends around
  * another back end.
  *
  * Errors are 0 or a negative errno. Lengths are in bytes, times in nanoseconds of
@@ -22,7 +22,8 @@
  *  - When an operation has failed, all later ones of that queue set to that peer
  *    complete with -ECANCELED, and the connection is broken until connect() makes
  *    it anew. It is not known whether a failed or cancelled WRITE, CAS or FAA was
- *    executed.
+ *    executed, or will be before connect() has made the connection anew. Afterwards
+ *    none of them is executed any more.
  */
 #ifndef FAR_NIC_NIC_H
 #define FAR_NIC_NIC_H
@@ -142,6 +143,7 @@ enum {
 	FAR_NIC_CAP_LASTING	= 1 << 5,	/* spaces of host->create() outlive the nic */
 	FAR_NIC_CAP_UNCACHED	= 1 << 6,	/* many outstanding operations are not slower:
 						 * no throttling */
+	FAR_NIC_CAP_LOCKS	= 1 << 7,	/* registered memory is locked (RLIMIT_MEMLOCK) */
 };
 
 /* Counters of a queue set, exact; each is a number of events since qset_new(). */
@@ -168,7 +170,8 @@ struct far_nic_host_ops {
 	 * Makes memory for space `space` at node `node`, all zero, of size bytes, a
 	 * multiple of 4096; mode is that of a file. Nobody can attach to the space before
 	 * publish(); unmap() before publish() frees it. -EEXIST, -ENOSPC, -EACCES,
-	 * -EINVAL: invalid name or size, -EHOSTUNREACH: no such node.
+	 * -EINVAL: invalid name or size, -EHOSTUNREACH: no such node, -EPERM: the users
+	 * that the mode lets in have no way to the space.
 	 */
 	int (*create)(struct far_nic *nic, const char *node, const char *space,
 		      uint64_t size, unsigned mode, struct far_host_map *ret_map);
@@ -178,7 +181,8 @@ struct far_nic_host_ops {
 	int (*map)(struct far_nic *nic, const char *node, const char *space,
 		   struct far_host_map *ret_map);
 	void (*unmap)(struct far_nic *nic, struct far_host_map *map);
-	/* Deletes a space: its peer is dead for attached clients. -ENOENT, -EACCES. */
+	/* Deletes a space, also one that is damaged so that map() refuses it: its peer is
+	 * dead for attached clients. -ENOENT, -EACCES. */
 	int (*remove)(struct far_nic *nic, const char *node, const char *space);
 	/* Calls each() for each space and node. A result other than 0 ends list() and is
 	 * returned. */
@@ -246,6 +250,12 @@ struct far_nic_ops {
 	int (*claim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 	void (*unclaim)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 	int (*fence)(struct far_nic *nic, struct far_peer *peer, unsigned client);
+	/*
+	 * Ends the attachment that has the number, as if it had died; fence() says when that
+	 * is done. Nothing happens if the memory node is of another process. The pointer is
+	 * NULL if the back end cannot end a client that lives. Any thread.
+	 */
+	void (*cut)(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
 	/* Only one thread at a time may use a queue set; any thread may call wake(). */
 	int (*qset_new)(struct far_nic *nic, const struct far_qset_attr *attr,

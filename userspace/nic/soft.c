@@ -22,6 +22,7 @@
 struct soft_conf {
 	struct nic_soft_opts opts;
 	unsigned nr_nodes, connect_ms;
+	bool asks_ip;		/* the memory node gives us an address */
 	struct far_key key;
 };
 
@@ -99,6 +100,7 @@ static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_
 	if (err)
 		return far_why(why, len, err, "soft: an empty word in its configuration; "
 			       "expected nodes=N, ip=ADDRESS/LEN, a port, ...");
+	conf->asks_ip = !has_ip;	/* if the ports allow it */
 	if (has_ip)
 		return 0;
 	snprintf(word.name, sizeof(word.name), "ip");
@@ -154,6 +156,9 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 		return far_why(why, len, -EINVAL, "soft: %u ports and %u memory nodes: "
 			       "expected at most %u together", conf->opts.nr_ports,
 			       conf->nr_nodes, NIC_SOFT_MAX_PORTS);
+	conf->asks_ip &= !conf->nr_nodes && conf->opts.nr_ports == 1 &&
+			 conf->opts.ports[0].kind == NIC_SOFT_UDP &&
+			 *conf->opts.ports[0].remote;
 	return conf_check(conf, why, len);
 }
 
@@ -202,7 +207,10 @@ static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 		joined_close(&conf->opts);
 		goto free_nodes;
 	}
-	err = nic_soft_open(&conf->opts, &soft->dev, said);
+	if (conf->asks_ip)
+		err = nic_soft_ask_address(&conf->opts, conf->connect_ms, said);
+	if (!err)
+		err = nic_soft_open(&conf->opts, &soft->dev, said);
 	if (err) {
 		far_why(why, len, err, "soft: %s", said);
 		goto free_nodes;
@@ -291,6 +299,7 @@ const struct far_nic_ops far_soft_ops = {
 	.claim = soft_claim,
 	.unclaim = soft_unclaim,
 	.fence = soft_fence,
+	.cut = soft_cut,
 	.qset_new = soft_qset_new,
 	.qset_free = soft_qset_free,
 	.connect = soft_qset_connect,

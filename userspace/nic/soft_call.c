@@ -7,6 +7,8 @@
 #include <poll.h>
 #include <string.h>
 
+#include <nic/node.h>
+
 #include "real.h"
 #include "soft_priv.h"
 
@@ -44,13 +46,39 @@ static void events_take(struct soft_nic *soft)
 		event_note(soft, &event);
 }
 
+/* Takes the refusals that the NIC knows of.  True: the node at this address has refused
+ * the NIC.  The caller holds the lock. */
+static bool refusals_take(struct soft_nic *soft, __be32 ip)
+{
+	const struct nic_node_ops *ops = soft->dev->node->ops;
+	struct nic_refusal r;
+	bool by_it = false;
+
+	while (ops->refusal(soft->dev, &r))
+		by_it |= r.heard && r.ip == ip;
+	return by_it;
+}
+
+/* Why a node has not answered. */
+static int silence_reason(struct soft_nic *soft, const struct soft_conn *conn)
+{
+	bool refused;
+
+	pthread_mutex_lock(&soft->lock);
+	refused = refusals_take(soft, conn->ip);
+	pthread_mutex_unlock(&soft->lock);
+	return refused ? -EUSERS : -EHOSTUNREACH;
+}
+
 int soft_conn_open(struct soft_nic *soft, __be32 ip, const void *priv, size_t len,
 		   uint32_t qpn, struct soft_conn *conn)
 {
 	int err;
 
 	memset(conn, 0, sizeof(*conn));
+	conn->ip = ip;
 	pthread_mutex_lock(&soft->lock);
+	refusals_take(soft, ip);	/* those of before */
 	err = soft->dev->ops->connect(soft->dev, ip, ODRP_FAR_PORT, qpn, priv, len,
 				      &conn->id);
 	if (!err) {
@@ -103,11 +131,11 @@ int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 	*ret_up = false;
 	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING) {
 		if (far_real_now(&soft->nic) >= until)
-			return -EHOSTUNREACH;
+			return silence_reason(soft, conn);
 		poll(&fd, 1, CALL_LOOK_MS);
 	}
 	*ret_up = state == SOFT_CONN_UP;
-	return *ret_up || conn->reason == NIC_REJECTED ? 0 : -EHOSTUNREACH;
+	return *ret_up || conn->reason == NIC_REJECTED ? 0 : silence_reason(soft, conn);
 }
 
 /* Sends the connection request, signed if there is a pass. */

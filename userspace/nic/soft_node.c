@@ -33,6 +33,17 @@ unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 	return status;
 }
 
+void soft_node_cut(struct soft_node *node, uint64_t id, uint32_t client)
+{
+	struct far_host_attach *attach;
+
+	pthread_mutex_lock(&node->lock);
+	attach = far_host_find(&node->host, id);
+	if (attach)
+		far_host_cut_client(&node->host, attach->space, client);
+	pthread_mutex_unlock(&node->lock);
+}
+
 /* ---- events ---- */
 
 /* Handles all events and completions. No client needs to prove its name. */
@@ -50,6 +61,18 @@ static void node_turn(struct soft_node *node)
 	far_host_poll(&node->host);
 }
 
+/* How long to sleep if nothing happens. */
+static int node_sleep_ms(struct soft_node *node, uint64_t next)
+{
+	uint64_t now = far_real_now(NULL);
+	bool leaving;
+
+	pthread_mutex_lock(&node->lock);
+	leaving = far_host_leaving(&node->host, NULL);
+	pthread_mutex_unlock(&node->lock);
+	return !leaving && now < next ? (next - now) / 1000000 + 1 : 0;
+}
+
 static void *node_main(void *arg)
 {
 	struct soft_node *node = arg;
@@ -57,11 +80,10 @@ static void *node_main(void *arg)
 		{ .fd = node->dev->event_fd, .events = POLLIN },
 		{ .fd = node->stop_fd, .events = POLLIN },
 	};
-	uint64_t next = far_real_now(NULL) + FAR_HOST_PROBE_NS, now;
+	uint64_t next = far_real_now(NULL) + FAR_HOST_PROBE_NS;
 
 	do {
-		now = far_real_now(NULL);
-		poll(fd, 2, now < next ? (next - now) / 1000000 + 1 : 0);
+		poll(fd, 2, node_sleep_ms(node, next));
 		pthread_mutex_lock(&node->lock);
 		node_turn(node);
 		if (far_real_now(NULL) >= next) {

@@ -150,6 +150,14 @@ int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	return claim_ask(nic, peer, ODRP_FAR_FENCE, client);
 }
 
+void soft_cut(struct far_nic *nic, struct far_peer *far_peer, unsigned client)
+{
+	struct soft_peer *peer = far_peer->priv;
+
+	if (peer->addr.local)
+		soft_node_cut(peer->addr.local, peer->id, client);
+}
+
 /* ---- questions without an attachment ---- */
 
 static int node_ask(struct far_nic *nic, const char *node, const char *space,

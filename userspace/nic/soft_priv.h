@@ -43,7 +43,7 @@ struct soft_conn {
 	uint32_t id;
 	enum soft_conn_state state;	/* under soft_nic.lock */
 	enum nic_reason reason;
-	__be32 local_ip;
+	__be32 ip, local_ip;
 	uint32_t peer_qpn;
 	uint8_t priv_len;
 	uint8_t priv[NIC_PRIV_MAX];	/* private data of the accept or reject */
@@ -147,6 +147,7 @@ int soft_erase(struct far_nic *nic, const char *node, const char *space);
 int soft_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void soft_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int soft_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
+void soft_cut(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
 /* ---- queues (soft_queue.c) ---- */
 
@@ -224,6 +225,8 @@ void soft_node_free(struct soft_node *node);
  * Answers a question of attachment id, of a client in this process: enum odrp_far_status.
  * Takes the lock.
  */
+/* Ends the attachment of the same space as attachment id that has claimed a number. */
+void soft_node_cut(struct soft_node *node, uint64_t id, uint32_t client);
 unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 		       uint32_t client);
 

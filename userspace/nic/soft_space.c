@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <own/memory.h>
 
 #include "soft_priv.h"
 
@@ -21,7 +22,8 @@ int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
 
 	if (!space)
 		return -ENOMEM;
-	if (far_pages_map(size, &space->pages)) {
+	/* The kernel would promise more than there is, and kill a process when it is used. */
+	if (size > own_memory_available(NULL) || far_pages_map(size, &space->pages)) {
 		free(space);
 		return -ENOSPC;
 	}
@@ -43,7 +45,12 @@ int soft_space_publish(struct soft_space *space)
 
 void soft_space_remove(struct soft_space *space)
 {
-	far_host_remove(&space->node->host, &space->host);
+	struct far_host *host = &space->node->host;
+
+	/* A software NIC has written all that it will when a queue pair is destroyed. */
+	while (far_host_remove(host, &space->host) &&
+	       far_host_leaving(host, &space->host))
+		far_host_poll(host);
 	space->known = false;
 	soft_space_put(space);
 }

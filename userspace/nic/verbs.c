@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <own/own.h>
+#include <own/words.h>
 
 #include "../base/forks.h"
 #include "../base/parse.h"
@@ -151,6 +152,15 @@ static int device_choose(struct ibv_context **all, int nr, const char *name,
 			       "is up");
 }
 
+/* RDMA devices, or one of their objects, cannot be had. Returns err. */
+static int rdma_why(char *why, size_t len, int err)
+{
+	char words[300];
+
+	own_words(words, sizeof(words), OWN_TRIED_RDMA, 0, err);
+	return far_why(why, len, err, "verbs: %s", words);
+}
+
 /* Checks that there is a device: without one librdmacm prints to standard error. */
 static int devices_any(char *why, size_t len)
 {
@@ -160,8 +170,7 @@ static int devices_any(char *why, size_t len)
 	list = ibv_get_device_list(&nr);
 	if (list)
 		ibv_free_device_list(list);
-	return list && nr ? 0 : far_why(why, len, -ENODEV, "verbs: this host has no RDMA "
-					"device");
+	return list && nr ? 0 : rdma_why(why, len, -ENODEV);
 }
 
 static int device_find(const char *name, struct verbs_nic *verbs, char *why, size_t len)
@@ -173,9 +182,12 @@ static int device_find(const char *name, struct verbs_nic *verbs, char *why, siz
 		return err;
 	errno = 0;
 	all = rdma_get_devices(&nr);
-	if (!all)
-		return far_why(why, len, verbs_errno(-1), "verbs: the RDMA connection "
-			       "manager does not work: is the module rdma_ucm loaded?");
+	if (!all || !nr) {
+		err = verbs_errno(-1);
+		if (all)
+			rdma_free_devices(all);
+		return rdma_why(why, len, err);
+	}
 	err = device_choose(all, nr, name, verbs, why, len);
 	/* librdmacm keeps the devices open until the process ends. */
 	for (i = 0; i < nr && !err; i++) {
@@ -240,6 +252,8 @@ static int objects_make(struct verbs_nic *verbs, char *why, size_t len)
 
 destroy_cq:
 	ibv_destroy_cq(verbs->cq);
+	ibv_dealloc_pd(verbs->pd);
+	return rdma_why(why, len, err);
 dealloc_pd:
 	ibv_dealloc_pd(verbs->pd);
 say:
@@ -338,7 +352,7 @@ static void mr_dereg(struct far_nic *nic, uint32_t lkey)
 const struct far_nic_ops far_verbs_ops = {
 	.name = "verbs",
 	.summary = "an RDMA device, over libibverbs and librdmacm",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS,
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LOCKS,
 	.open = verbs_open,
 	.close = verbs_close,
 	.mr_reg = mr_reg,

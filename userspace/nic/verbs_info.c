@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "nic.h"
@@ -98,28 +99,53 @@ static int inline_try(struct ibv_context *ctx)
 	return len;
 }
 
-static void gids_fill(struct ibv_context *ctx, struct far_verbs_port *port)
-{
-	struct ibv_gid_entry entry[FAR_VERBS_GIDS];
-	ssize_t nr = ibv_query_gid_table(ctx, entry, FAR_VERBS_GIDS, 0), i;
+/* The GIDs of all ports of a device. */
+struct gid_table {
+	struct ibv_gid_entry *entry;
+	ssize_t nr;
+};
 
-	for (i = 0; i < nr; i++) {
+/* The kernel answers with all GIDs of the device, or with none if there is less room. */
+static void gid_table_read(struct ibv_context *ctx, unsigned nr_ports,
+			   struct gid_table *ret_table)
+{
+	struct ibv_port_attr attr;
+	size_t room = 0;
+	unsigned i;
+
+	for (i = 1; i <= nr_ports; i++)
+		if (!ibv_query_port(ctx, i, &attr))
+			room += attr.gid_tbl_len;
+	ret_table->nr = 0;
+	ret_table->entry = calloc(room, sizeof(*ret_table->entry));
+	if (ret_table->entry)
+		ret_table->nr = ibv_query_gid_table(ctx, ret_table->entry, room, 0);
+}
+
+/* gid has room for all GIDs of the table. */
+static void gids_fill(const struct gid_table *table, struct far_verbs_port *port)
+{
+	ssize_t i;
+
+	for (i = 0; i < table->nr; i++) {
+		const struct ibv_gid_entry *entry = &table->entry[i];
 		struct far_verbs_gid *gid = &port->gid[port->nr_gids];
 
-		if (entry[i].port_num != port->number)
+		if (entry->port_num != port->number)
 			continue;
-		gid->index = entry[i].gid_index;
-		gid->type = gid_type_name(entry[i].gid_type);
-		inet_ntop(AF_INET6, entry[i].gid.raw, gid->gid, sizeof(gid->gid));
+		gid->index = entry->gid_index;
+		gid->type = gid_type_name(entry->gid_type);
+		inet_ntop(AF_INET6, entry->gid.raw, gid->gid, sizeof(gid->gid));
 		port->nr_gids++;
 	}
 }
 
 static int port_report(struct ibv_context *ctx, unsigned number,
-		       const struct far_verbs_reporter *to)
+		       const struct gid_table *table, const struct far_verbs_reporter *to)
 {
 	struct far_verbs_port port = { .number = number };
 	struct ibv_port_attr attr;
+	int err;
 
 	if (ibv_query_port(ctx, number, &attr))
 		return 0;
@@ -127,15 +153,33 @@ static int port_report(struct ibv_context *ctx, unsigned number,
 	port.link = link_name(attr.link_layer);
 	port.mtu = 128u << attr.active_mtu;
 	port.max_message = attr.max_msg_sz;
-	gids_fill(ctx, &port);
-	return to->port(to->arg, &port);
+	if (table->nr > 0)
+		port.gid = calloc(table->nr, sizeof(*port.gid));
+	if (port.gid)
+		gids_fill(table, &port);
+	err = to->port(to->arg, &port);
+	free(port.gid);
+	return err;
+}
+
+static int ports_report(struct ibv_context *ctx, unsigned nr,
+			const struct far_verbs_reporter *to)
+{
+	struct gid_table table;
+	unsigned i;
+	int err = 0;
+
+	gid_table_read(ctx, nr, &table);
+	for (i = 1; i <= nr && !err; i++)
+		err = port_report(ctx, i, &table, to);
+	free(table.entry);
+	return err;
 }
 
 static int device_report(struct ibv_context *ctx, const struct far_verbs_reporter *to)
 {
 	struct far_verbs_device device = { .name = ibv_get_device_name(ctx->device) };
 	struct ibv_device_attr attr;
-	unsigned i;
 	int err;
 
 	if (ibv_query_device(ctx, &attr))
@@ -150,9 +194,7 @@ static int device_report(struct ibv_context *ctx, const struct far_verbs_reporte
 	device.max_reads = attr.max_qp_init_rd_atom;
 	device.nr_ports = attr.phys_port_cnt;
 	err = to->device(to->arg, &device);
-	for (i = 1; i <= attr.phys_port_cnt && !err; i++)
-		err = port_report(ctx, i, to);
-	return err;
+	return err ? err : ports_report(ctx, attr.phys_port_cnt, to);
 }
 
 int far_verbs_report(const struct far_verbs_reporter *to)

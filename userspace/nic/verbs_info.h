@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FAR_VERBS_GIDS	16u	/* of a device; if it has more, none is reported */
-
 struct far_verbs_gid {
 	unsigned index;
 	const char *type;	/* "RoCE v2", ... */
@@ -21,7 +19,7 @@ struct far_verbs_port {
 	unsigned mtu;		/* most payload of a packet, in bytes */
 	uint64_t max_message;	/* bytes */
 	unsigned nr_gids;
-	struct far_verbs_gid gid[FAR_VERBS_GIDS];
+	struct far_verbs_gid *gid;
 };
 
 struct far_verbs_device {

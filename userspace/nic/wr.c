@@ -5,31 +5,42 @@
 #include <errno.h>
 #include <string.h>
 
+#define NO_INLINE	(FAR_WR_SIGNALED | FAR_WR_FENCE)
+#define ANY_FLAG	(NO_INLINE | FAR_WR_INLINE)
+
+/* What an operation of a kind may look like, and what its payload is. */
+struct kind {
+	uint32_t min_len, max_len;
+	uint8_t flags;		/* FAR_WR_* that it may have */
+	uint8_t align;		/* of remote, less 1 */
+	uint8_t needs;		/* FAR_NIC_CAP_* */
+	uint8_t operands;	/* payload beside len, in bytes */
+};
+
+static const struct kind kinds[FAR_NIC_NR_OPS] = {
+	[FAR_NIC_READ] = { 0, FAR_NIC_MAX_LEN, NO_INLINE },
+	[FAR_NIC_WRITE] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG },
+	[FAR_NIC_CAS] = { 8, 8, NO_INLINE, .align = 7, .operands = 16 },
+	[FAR_NIC_FAA] = { 8, 8, NO_INLINE, .align = 7, .operands = 8 },
+	[FAR_NIC_WRITE_IMM] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG, .needs = FAR_NIC_CAP_MSG },
+	[FAR_NIC_SEND] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG, .needs = FAR_NIC_CAP_MSG },
+	[FAR_NIC_RECV] = { 0, FAR_NIC_MAX_LEN, NO_INLINE, .needs = FAR_NIC_CAP_MSG },
+};
+
 static int check_one(const struct far_wr *wr, unsigned caps)
 {
-	int inlined = wr->flags & FAR_WR_INLINE;
-	uint32_t most = inlined ? FAR_NIC_MAX_INLINE : FAR_NIC_MAX_LEN;
+	const struct kind *kind;
 
-	if (wr->flags & ~(FAR_WR_SIGNALED | FAR_WR_INLINE | FAR_WR_FENCE))
+	if (wr->op >= FAR_NIC_NR_OPS)
 		return -EINVAL;
-	switch (wr->op) {
-	case FAR_NIC_READ:
-		return inlined || wr->len > most ? -EINVAL : 0;
-	case FAR_NIC_WRITE:
-		return wr->len > most ? -EINVAL : 0;
-	case FAR_NIC_CAS:
-	case FAR_NIC_FAA:
-		return inlined || wr->len != 8 || wr->remote & 7 ? -EINVAL : 0;
-	case FAR_NIC_WRITE_IMM:
-	case FAR_NIC_SEND:
-	case FAR_NIC_RECV:
-		if (!(caps & FAR_NIC_CAP_MSG))
-			return -EOPNOTSUPP;
-		return wr->len > most || (wr->op == FAR_NIC_RECV && inlined) ?
-		       -EINVAL : 0;
-	default:
+	kind = &kinds[wr->op];
+	if (kind->needs & ~caps)
+		return -EOPNOTSUPP;
+	if (wr->flags & ~kind->flags || wr->len < kind->min_len || wr->len > kind->max_len ||
+	    wr->remote & kind->align ||
+	    (wr->flags & FAR_WR_INLINE && wr->len > FAR_NIC_MAX_INLINE))
 		return -EINVAL;
-	}
+	return 0;
 }
 
 int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps)
@@ -60,27 +71,13 @@ void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice)
 	}
 }
 
-static uint64_t payload(const struct far_wr *wr)
-{
-	switch (wr->op) {
-	case FAR_NIC_CAS:
-		return 16 + 8;
-	case FAR_NIC_FAA:
-		return 8 + 8;
-	case FAR_NIC_RECV:
-		return 0;
-	default:
-		return wr->len;
-	}
-}
-
 void far_wr_count(struct far_qset_stats *stats, const struct far_wr *wr, unsigned nr)
 {
 	unsigned i;
 
 	for (i = 0; i < nr; i++) {
 		stats->ops[wr[i].op]++;
-		stats->payload += payload(&wr[i]);
+		stats->payload += wr[i].len + kinds[wr[i].op].operands;
 	}
 	stats->doorbells++;
 }

@@ -8,7 +8,8 @@
  * In words of 8 bytes. Up to 64 bytes a block is at most 7 bytes larger than what it is
  * for, if that has 16: 17 bytes get 24. From 26 bytes to 1 KiB it is at most a quarter
  * larger: 257 bytes get 320. Above, these are the largest sizes of which a given number
- * fits into a page: at most a third of a block is lost to its class, and little of the page.
+ * fits into a page of 64 KiB: at most a third of a block is lost to its class, and little of
+ * such a page.
  */
 static const uint16_t words[FAR_NR_CLASSES] = {
 	0, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 72, 80, 88,
@@ -24,12 +25,12 @@ uint32_t far_class_size(unsigned class)
 	return class < FAR_NR_CLASSES ? 8 * (uint32_t)words[class] : 0;
 }
 
-unsigned far_class_of(uint64_t size)
+unsigned far_class_of(const struct far_sb *sb, uint64_t size)
 {
 	uint64_t need = size / 8 + !!(size % 8);
 	unsigned lo = 1, hi = FAR_NR_CLASSES - 1;
 
-	if (need > words[hi])
+	if (size > far_page_size(sb) / 2)
 		return 0;
 	while (lo < hi) {
 		unsigned mid = (lo + hi) / 2;

@@ -26,18 +26,34 @@ static uint64_t sb_sum(const struct far_sb *sb)
 }
 
 /*
- * A client has whole chunks, and a page of each size class that it uses at least: so many
- * chunks that all clients can have some of small sizes before the bytes are used up.
+ * A client has whole chunks, and of each size class that it uses a page at least: there are
+ * so many of both that all clients can have blocks of several sizes before half of the bytes
+ * are used.
  */
 #define CHUNKS_PER_CLIENT	4u
+#define PAGES_PER_CLIENT	16u
+
+/* The largest power of two from least to most of which size has nr; or least. */
+static uint64_t largest_of(uint64_t size, uint64_t nr, uint64_t least, uint64_t most)
+{
+	uint64_t part = least;
+
+	while (part < most && part * 2 * nr <= size)
+		part *= 2;
+	return part;
+}
 
 static uint64_t default_chunk(uint64_t size, unsigned max_clients)
 {
-	uint64_t chunk = FAR_MIN_CHUNK, nr = max_clients * CHUNKS_PER_CLIENT;
+	return largest_of(size, (uint64_t)max_clients * CHUNKS_PER_CLIENT, FAR_MIN_CHUNK,
+			  FAR_MAX_CHUNK);
+}
 
-	while (chunk < FAR_MAX_CHUNK && chunk * 2 * nr <= size)
-		chunk *= 2;
-	return chunk;
+static uint32_t page_shift_for(uint64_t size, unsigned max_clients)
+{
+	return __builtin_ctzll(largest_of(size, (uint64_t)max_clients * PAGES_PER_CLIENT,
+					  1u << FAR_MIN_PAGE_SHIFT,
+					  1u << FAR_MAX_PAGE_SHIFT));
 }
 
 static int check_wish(const struct far_format *f, char *why, size_t len)
@@ -77,7 +93,7 @@ static uint64_t place_tables(struct far_sb *sb, uint64_t off, uint32_t nr_chunks
 	sb->chunk_off = off;
 	sb->page_off = align_up(sb->chunk_off + nr_chunks * UINT64_C(8), 64);
 	sb->map_off = align_up(sb->page_off + far_nr_pages(sb) * UINT64_C(8), 64);
-	sb->data_off = align_up(far_map_off(sb, far_nr_pages(sb)), FAR_PAGE);
+	sb->data_off = align_up(far_map_off(sb, far_nr_pages(sb)), 1u << FAR_MAX_PAGE_SHIFT);
 	return sb->data_off;
 }
 
@@ -109,6 +125,7 @@ int far_format_plan(const struct far_format *f, char *why, size_t why_len,
 	sb.max_clients = f->max_clients ? f->max_clients : FAR_DEF_CLIENTS;
 	sb.chunk_size = f->chunk_size ? f->chunk_size :
 					default_chunk(f->size, sb.max_clients);
+	sb.page_shift = page_shift_for(f->size, sb.max_clients);
 	sb.nr_nodes = f->nr_nodes;
 	sb.node = f->node;
 	sb.arbiter = f->arbiter;
@@ -171,7 +188,8 @@ static int sb_check_values(const struct far_sb *sb, uint64_t size, char *why,
 	if (!memchr(sb->name, 0, sizeof(sb->name)))
 		return far_why(why, len, -EPROTO, "the name in the superblock has no end");
 	if (!sb->chunk_size || !sb->max_clients || sb->nr_names != FAR_NR_NAMES ||
-	    !sb->nr_chunks || sb->reserved)
+	    !sb->nr_chunks || sb->page_shift < FAR_MIN_PAGE_SHIFT ||
+	    sb->page_shift > FAR_MAX_PAGE_SHIFT)
 		return far_why(why, len, -EPROTO, "the superblock has a 0 or a number "
 			       "that no format gives");
 	if (check_wish(&f, why, len))
@@ -191,8 +209,9 @@ int far_sb_check(const struct far_sb *sb, uint64_t size, char *why, size_t why_l
 			       sb->magic, FAR_SPACE_MAGIC);
 	if (sb->version != FAR_SPACE_VERSION)
 		return far_why(why, why_len, -EPROTO,
-			       "layout version %u: expected %u", sb->version,
-			       FAR_SPACE_VERSION);
+			       "layout version %u: expected %u: delete the space and create it "
+			       "anew, or use it with the libfar that has made it",
+			       sb->version, FAR_SPACE_VERSION);
 	if (sb->checksum != sb_sum(sb))
 		return far_why(why, why_len, -EPROTO, "the superblock's checksum is %016"
 			       PRIx64 ": expected %016" PRIx64, sb->checksum,

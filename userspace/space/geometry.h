@@ -7,9 +7,20 @@
 
 #include "layout.h"
 
+static inline uint64_t far_page_size(const struct far_sb *sb)
+{
+	return UINT64_C(1) << sb->page_shift;
+}
+
+/* Words of a page's map. */
+static inline uint32_t far_map_words(const struct far_sb *sb)
+{
+	return 1u << (sb->page_shift - FAR_MAP_SHIFT);
+}
+
 static inline uint32_t far_chunk_pages(const struct far_sb *sb)
 {
-	return sb->chunk_size / FAR_PAGE;
+	return sb->chunk_size >> sb->page_shift;
 }
 
 static inline uint32_t far_nr_pages(const struct far_sb *sb)
@@ -32,7 +43,7 @@ static inline uint32_t far_chunk_at(const struct far_sb *sb, uint64_t off)
 
 static inline uint32_t far_page_at(const struct far_sb *sb, uint64_t off)
 {
-	return (off - sb->data_off) / FAR_PAGE;
+	return (off - sb->data_off) >> sb->page_shift;
 }
 
 static inline uint64_t far_chunk_off(const struct far_sb *sb, uint32_t chunk)
@@ -42,7 +53,7 @@ static inline uint64_t far_chunk_off(const struct far_sb *sb, uint32_t chunk)
 
 static inline uint64_t far_page_off(const struct far_sb *sb, uint32_t page)
 {
-	return sb->data_off + page * FAR_PAGE;
+	return sb->data_off + ((uint64_t)page << sb->page_shift);
 }
 
 /* Of the words that describe them. */
@@ -58,7 +69,7 @@ static inline uint64_t far_page_word_off(const struct far_sb *sb, uint32_t page)
 
 static inline uint64_t far_map_off(const struct far_sb *sb, uint32_t page)
 {
-	return sb->map_off + page * (FAR_MAP_WORDS * UINT64_C(8));
+	return sb->map_off + (uint64_t)page * far_map_words(sb) * 8;
 }
 
 static inline uint64_t far_client_entry_off(const struct far_sb *sb, unsigned number)

@@ -8,12 +8,12 @@
  *	client_off	client table				arbiter only
  *	chunk_off	chunk table: a word per chunk
  *	page_off	page table: a word per page
- *	map_off		free maps: FAR_MAP_WORDS words per page
+ *	map_off		free maps: far_map_words() words per page
  *	data_off	chunks, one behind the other
  *
- * A chunk is what clients claim and give back. A page (64 KiB) of a claimed chunk is
- * free, a slab of blocks of one size class, or part of a run of pages that is one
- * block. A block of more than a chunk is a span of chunks. Bit i of a page's map says
+ * A chunk is what clients claim and give back. A page (4 to 64 KiB, by the superblock) of a
+ * claimed chunk is free, a slab of blocks of one size class, or part of a run of pages that
+ * is one block. A block of more than a chunk is a span of chunks. Bit i of a page's map says
  * that block i of the page is free and in nobody's hands: everybody may set it, once,
  * when the block's grace period is over; only the chunk's owner clears it.
  *
@@ -34,15 +34,17 @@
 #include <far/addr.h>
 
 #define FAR_SPACE_MAGIC		UINT64_C(0x4543415053524146)	/* "FARSPACE" */
-#define FAR_SPACE_VERSION	2u
+#define FAR_SPACE_VERSION	3u
 
 #define FAR_MIN_SIZE		(UINT64_C(4) << 20)
 #define FAR_MAX_SIZE		(UINT64_C(1) << FAR_OFF_BITS)
-#define FAR_MIN_CHUNK		FAR_PAGE
+#define FAR_MIN_CHUNK		(UINT64_C(64) << 10)
 #define FAR_MAX_CHUNK		(UINT64_C(32) << 20)
-#define FAR_PAGE		(UINT64_C(64) << 10)
+#define FAR_MIN_PAGE_SHIFT	12u			/* a page has 1 << shift bytes */
+#define FAR_MAX_PAGE_SHIFT	16u
 #define FAR_LEAST		16u			/* bytes of the least block */
-#define FAR_MAP_WORDS		(FAR_PAGE / FAR_LEAST / 64)
+#define FAR_MAP_SHIFT		10u			/* bytes of a page in a word of its map */
+#define FAR_MAX_MAP_WORDS	(1u << (FAR_MAX_PAGE_SHIFT - FAR_MAP_SHIFT))
 #define FAR_MAX_CLIENTS		4094u			/* numbers 1 to this; 0 is nobody */
 #define FAR_DEF_CLIENTS		256u
 #define FAR_NR_NAMES		64u
@@ -52,7 +54,7 @@
 struct far_sb {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t reserved;
+	uint32_t page_shift;
 	uint8_t set[16];	/* random; equal on all nodes of the set */
 	uint64_t size;		/* bytes of this node's space that are used */
 	uint64_t chunk_size;	/* a power of two */
@@ -304,7 +306,7 @@ static inline uint32_t far_page_count(uint64_t word)
 
 FAR_PIN(far_sb, magic, 0);
 FAR_PIN(far_sb, version, 8);
-FAR_PIN(far_sb, reserved, 12);
+FAR_PIN(far_sb, page_shift, 12);
 FAR_PIN(far_sb, set, 16);
 FAR_PIN(far_sb, size, 32);
 FAR_PIN(far_sb, chunk_size, 40);
@@ -354,5 +356,8 @@ FAR_PIN(far_dir_entry, param, 56);
 static_assert(sizeof(struct far_dir_entry) == 128, "far_dir_entry");
 
 #undef FAR_PIN
+
+static_assert(FAR_LEAST * 64 == 1u << FAR_MAP_SHIFT, "a bit for each of the least blocks");
+static_assert(FAR_MIN_CHUNK >= 1u << FAR_MAX_PAGE_SHIFT, "a chunk has whole pages");
 
 #endif

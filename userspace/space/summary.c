@@ -25,15 +25,23 @@ static int client_lives(const void *memory, uint64_t entry)
 	return far_claim_taken(claim) && far_who_incarnation(claim) > fenced;
 }
 
-void far_summary_of(const void *memory, const struct far_sb *sb,
+void far_tally_some(const void *memory, const struct far_sb *sb, uint32_t most,
+		    struct far_tally *tally)
+{
+	for (; most && tally->at < sb->nr_chunks; most--, tally->at++)
+		tally->part += !!word_at(memory, far_chunk_word_off(sb, tally->at));
+	if (tally->at < sb->nr_chunks)
+		return;
+	*tally = (struct far_tally){ .whole = tally->part };
+}
+
+void far_summary_of(const void *memory, const struct far_sb *sb, struct far_tally *tally,
 		    struct far_summary *ret_summary)
 {
 	struct far_summary sum = { .size = sb->size, .sb = *sb };
 
-	for (uint32_t i = 0; i < sb->nr_chunks; i++) {
-		if (word_at(memory, far_chunk_word_off(sb, i)))
-			sum.used += sb->chunk_size;
-	}
+	far_tally_some(memory, sb, FAR_TALLY_STEP, tally);
+	sum.used = (uint64_t)(tally->whole ? tally->whole : tally->part) * sb->chunk_size;
 	for (unsigned n = 1; sb->client_off && n <= sb->max_clients; n++)
 		sum.clients += client_lives(memory, far_client_entry_off(sb, n));
 	for (unsigned i = 0; sb->dir_off && i < sb->nr_names; i++)
@@ -43,6 +51,7 @@ void far_summary_of(const void *memory, const struct far_sb *sb,
 
 int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summary)
 {
+	struct far_tally tally = { .at = 0 };
 	struct far_sb sb;
 
 	if (size < FAR_SB_LEN)
@@ -50,6 +59,7 @@ int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summa
 	memcpy(&sb, memory, sizeof(sb));
 	if (far_sb_check(&sb, size, NULL, 0))
 		return -EPROTO;
-	far_summary_of(memory, &sb, ret_summary);
+	far_tally_some(memory, &sb, UINT32_MAX, &tally);
+	far_summary_of(memory, &sb, &tally, ret_summary);
 	return 0;
 }

@@ -12,6 +12,7 @@
  *	-ENOENT	    no such key (get, update, delete), or tree (open)
  *	-EEXIST	    the key (insert) or the name (create) is there
  *	-ENOSPC	    the space is full (never get, delete); nothing was changed
+ *	-ETIME	    it was late (far_deadline_set()); nothing was changed
  *	-EINVAL	    a key of 0 bytes, a name that is empty or too long
  *	-E2BIG	    key or value longer than can be
  *	-EMSGSIZE   the value is longer than the buffer; its length is stored
@@ -41,7 +42,11 @@ int far_art_create(struct far_task *task, const char *name, struct far_art **ret
 int far_art_open(struct far_task *task, const char *name, struct far_art **ret_art);
 /* No task uses the handle any more. */
 void far_art_close(struct far_art *art);
-/* Deletes the tree and gives back its memory. No client has it open. */
+/*
+ * Deletes the tree and gives back its memory. No client has it open. Of a tree of more than
+ * 4,096 blocks the rest comes back later: whoever finds the space full waits, for
+ * five seconds at most.
+ */
 int far_art_destroy(struct far_task *task, const char *name);
 
 /* *ret_len gets the value's length, also with -EMSGSIZE; NULL: nobody asks for it. */
@@ -77,7 +82,7 @@ struct far_art_stats {
 	uint64_t leaf_room, node_room;	/* of the blocks that leaves and nodes lie in */
 };
 
-/* Walks the tree; exact when nobody changes it meanwhile. */
+/* Walks the tree, and holds up nobody; exact when nobody changes it meanwhile. */
 int far_art_stat(struct far_task *task, struct far_art *art,
 		 struct far_art_stats *ret_stats);
 

@@ -5,12 +5,14 @@
  * All keys of a tree have one size, and all values; both are 8 to 256 bytes, and chosen
  * when the tree is made. Keys are compared as memcmp() does. Operations of one key are
  * linearizable, also across clients, threads and crashes of clients. A scan is as many
- * single gets, in order.
+ * single gets, in order. A change waits for the lock of the key's leaf; a get waits only
+ * while the leaf is being written.
  *
  * Errors besides those of far_sync():
  *	-ENOENT	    no such key (get, update, delete), or tree (open)
  *	-EEXIST	    the key (insert) or the tree (create) is there
  *	-ENOSPC	    the space is full; nothing was changed
+ *	-ETIME	    it was late (far_deadline_set()); nothing was changed
  *	-EINVAL	    a key or value of another size; a name that is empty or too long
  *	-EMSGSIZE   the value is longer than the buffer
  *	-EMEDIUMTYPE, -EPROTONOSUPPORT  open: another type of structure, or version
@@ -47,7 +49,11 @@ int far_btree_create(struct far_task *task, const char *name,
 int far_btree_open(struct far_task *task, const char *name, struct far_btree **ret_tree);
 /* No task uses the handle any more. */
 void far_btree_close(struct far_btree *tree);
-/* Deletes the tree and gives back its memory. No client has it open. */
+/*
+ * Deletes the tree and gives back its memory. No client has it open. Of a tree of more than
+ * 4,096 blocks the rest comes back later: whoever finds the space full waits, for
+ * five seconds at most.
+ */
 int far_btree_destroy(struct far_task *task, const char *name);
 
 /* *ret_len gets the size of values; NULL: nobody asks for it. */
@@ -83,7 +89,7 @@ struct far_btree_stats {
 	uint64_t places;		/* of entries, in leaves */
 };
 
-/* Walks the tree; exact when nobody changes it meanwhile. */
+/* Walks the tree, and holds up nobody; exact when nobody changes it meanwhile. */
 int far_btree_stat(struct far_task *task, struct far_btree *tree,
 		   struct far_btree_stats *ret_stats);
 

@@ -13,8 +13,11 @@
  * A program without tasks of its own uses far_enter(): the calling thread becomes a
  * thread with one task, whose waits block.
  *
- * Errors: 0 or a negative errno; far_strerror_last() says more of what the NIC refused. No function
- * here prints, exits or aborts. After a client was fenced (it was thought dead), all
+ * Errors: 0 or a negative errno, of which far_strerror() has a sentence;
+ * far_strerror_last() says more of what the NIC refused, or of what is full. No
+ * function here prints, exits or aborts. Operations of the structures end in time
+ * (far_conf.op_ms, far_deadline_set()): -ETIME, nothing has happened; -ETIMEDOUT, the
+ * connection broke, and it may have. After a client was fenced (it was thought dead), all
  * functions answer -ESTALE until far_open() has made a new one.
  *
  * Threads: functions that take a struct far_task are called by that task alone;
@@ -67,7 +70,11 @@ struct far_conf {
 	unsigned task_stack;		/* bytes of stack of a task; 0: 64 KiB */
 	uint64_t cache_bytes;		/* for caches of structures, all threads; 0: 64 MiB */
 	uint64_t seed;			/* of jitter and the like; 0: from the system */
+	unsigned op_ms;			/* that an operation may take; 0: FAR_OP_MS */
 };
+
+#define FAR_OP_MS	10000u
+#define FAR_NO_DEADLINE	(~0u)		/* op_ms: as long as it takes */
 
 /*
  * Opens a client: connects to all nodes, checks the superblocks, claims a client
@@ -150,6 +157,17 @@ int far_sync(struct far_task *task);
 int far_backoff_cas(struct far_task *task, uint64_t addr, uint64_t compare,
 		    uint64_t swap, uint64_t *ret_found);
 
+/*
+ * The operations of structures (far/hash.h, far/btree.h, far/art.h) that the task begins
+ * from now on have ms milliseconds from now, all together; 0: each has far_conf.op_ms again.
+ * One that is late answers -ETIME: nothing has happened, and nothing is left behind. The
+ * clock is looked at between round trips: what is posted is awaited, and an operation whose
+ * change has begun to show finishes it. A scan, mget or mput has op_ms from what it has done
+ * last. An operation of a task that has called this is not combined with those of others.
+ * -EPERM: another thread's task; -ESTALE: the parent's.
+ */
+int far_deadline_set(struct far_task *task, unsigned ms);
+
 /* The clock of the back end, in ns; virtual in sim. */
 uint64_t far_now(const struct far_task *task);
 /* Lets other tasks go on for at least ns. */
@@ -158,9 +176,13 @@ void far_yield(struct far_task *task);
 /* Declares processor time to sim; nothing elsewhere. */
 void far_spend(struct far_task *task, uint64_t ns);
 
+/* What an error that a function here answered means: a sentence without a dot. Never NULL. */
+const char *far_strerror(int err);
 /*
- * The last operation of this task that the NIC failed, in words: device, queue pair,
- * operation, syndrome. "" if there was none: then the errno says all.
+ * The last failure of this task, in words. Of an operation that the NIC failed: device,
+ * queue pair, operation, syndrome. Of a space that is full (-ENOSPC): which node has no
+ * chunk free, and which clients have them; or that all names are taken. "" if there was
+ * none: then the errno says all.
  */
 const char *far_strerror_last(const struct far_task *task);
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A hash table in far memory: lock-free, extendible, resized while in use.
+ * A hash table in far memory: extendible, resized while in use.
  *
  * Keys have 1 to FAR_HASH_MAX_KEY bytes, values 0 to FAR_HASH_MAX_VALUE. Operations
  * of one key are linearizable, also across clients, threads and crashes of clients.
- * Operations of several keys (mget, mput, scan) are as many single ones.
+ * Operations of several keys (mget, mput, scan) are as many single ones. Gets, updates and
+ * deletes wait for no other client; an insert waits while another one inserts in its bucket,
+ * or splits its subtable.
  *
  * Errors besides those of far_sync():
  *	-ENOENT	    no such key (get, update, delete), or table (open)
  *	-EEXIST	    the key (insert) or the table (create) is there
- *	-ENOSPC	    the space is full; nothing was changed
+ *	-ENOSPC	    the space is full (never get, delete); nothing was changed
+ *	-ETIME	    it was late (far_deadline_set()); nothing was changed
  *	-EINVAL	    a key of 0 bytes, a name that is empty or too long
  *	-E2BIG	    key or value longer than can be
  *	-EMSGSIZE   the value is longer than the buffer; its length is stored
@@ -45,7 +48,11 @@ int far_hash_create(struct far_task *task, const char *name,
 int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret_hash);
 /* No task uses the handle any more. */
 void far_hash_close(struct far_hash *hash);
-/* Deletes the table and gives back its memory. No client has it open. */
+/*
+ * Deletes the table and gives back its memory. No client has it open. Of a table of more than
+ * 4,096 blocks the rest comes back later: whoever finds the space full waits, for
+ * five seconds at most.
+ */
 int far_hash_destroy(struct far_task *task, const char *name);
 
 /* *ret_len gets the value's length, also with -EMSGSIZE; NULL: nobody asks for it. */
@@ -101,7 +108,7 @@ struct far_hash_stats {
 	uint64_t splits;		/* since it was created */
 };
 
-/* Walks the table; exact when nobody changes it meanwhile. */
+/* Walks the table, and holds up nobody; exact when nobody changes it meanwhile. */
 int far_hash_stat(struct far_task *task, struct far_hash *hash,
 		  struct far_hash_stats *ret_stats);
 

@@ -43,7 +43,7 @@ struct far_space_info {
 	char name[FAR_SPACE_NAME_MAX + 1];
 	uint64_t size;			/* bytes, all nodes */
 	uint64_t used;			/* bytes of claimed chunks */
-	unsigned nr_nodes;
+	unsigned nr_nodes;		/* 0: it is damaged, and only its name is known */
 	unsigned clients;		/* that live */
 	unsigned structures;		/* names in the directory */
 };
@@ -63,7 +63,8 @@ struct far_space_check {
 
 /*
  * Proves that each block is in exactly one place, that names, clients and chunks are
- * consistent, and walks each structure. Exact when no client is at work.
+ * consistent, and walks each structure, while others reclaim memory. Exact when no client is
+ * at work.
  * 0 also when problems were found: see ret_check.
  */
 int far_space_check(struct far *far,

@@ -27,7 +27,8 @@ struct far_stats {
 	uint64_t retry_hist[FAR_STATS_RETRIES];	/* ops by retries; the last has "or more" */
 	uint64_t combined;	/* operations that another one carried */
 	uint64_t batches;	/* operations that carried others, or could have */
-	uint64_t cache_hits, cache_misses;	/* of cached slots: used right; wrong or absent */
+	/* searches that began at what the cache knew, and was right; that did not */
+	uint64_t cache_hits, cache_misses;
 	uint64_t credit_waits;	/* posts that waited for credits */
 	uint64_t reconnects;
 	uint64_t repaired;	/* things of dead clients that this one put in order */

@@ -82,8 +82,9 @@ static size_t param_find(const char *name)
 	return i;
 }
 
-int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
-		    char *why, size_t why_len)
+/* Sets a parameter by name. -ENOENT: no such parameter; -EINVAL: an invalid value. */
+static int profile_set(struct sim_profile *profile, const char *name, const char *value,
+		       char *why, size_t why_len)
 {
 	size_t i = param_find(name);
 	double number;
@@ -131,7 +132,7 @@ static int load_line(void *arg, const char *section, const char *name, const cha
 	struct load *load = arg;
 
 	if (!load->err)
-		load->err = sim_profile_set(load->profile, name, value, load->why,
+		load->err = profile_set(load->profile, name, value, load->why,
 					    load->why_len);
 	return !load->err;
 }
@@ -178,7 +179,7 @@ static int params_set(struct sim_profile *profile, const char *list, char *why,
 			snprintf(why, why_len, "%s: expected NAME=VALUE", word.name);
 			return -EINVAL;
 		}
-		err = sim_profile_set(profile, word.name, word.value, why, why_len);
+		err = profile_set(profile, word.name, word.value, why, why_len);
 		if (err)
 			return -EINVAL;
 	}

@@ -68,9 +68,6 @@ struct sim_profile {
  */
 int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,
 		     size_t why_len);
-/* Sets a parameter by name. -ENOENT: no such parameter; -EINVAL: an invalid value. */
-int sim_profile_set(struct sim_profile *profile, const char *name, const char *value,
-		    char *why, size_t why_len);
 
 /* The name of parameter i, from 0 on; NULL behind the last. */
 const char *sim_profile_param(size_t i);

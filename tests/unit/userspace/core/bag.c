@@ -9,6 +9,7 @@
 #include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/dir.h"
 #include "../../../../userspace/core/epoch.h"
+#include "../../../../userspace/form/walk.h"
 
 #define BAG_VERSION	1
 #define LARGE		UINT64_C(0xffff)
@@ -87,7 +88,12 @@ static int walk_each(void *arg, uint64_t addr, uint64_t size)
 static int bag_walk(struct far_task *task, const struct far_dir_entry *entry,
 		    struct far_walk *walk)
 {
-	return bag_each(task, entry->root, entry->param[0], walk_each, walk);
+	struct form_walk steps = { .task = task, .entry = entry };
+	int err = form_walk_enter(&steps);
+
+	if (!err)
+		err = bag_each(task, entry->root, entry->param[0], walk_each, walk);
+	return form_walk_leave(&steps, err);
 }
 
 const struct far_type bag_type = {

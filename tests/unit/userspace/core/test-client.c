@@ -99,9 +99,9 @@ static unsigned fill(struct far_task *task, const struct bag *bag, uint64_t size
 static void exhaustion(void **state)
 {
 	static const uint64_t size[] = { 1000, 20000, 200000, 1200000 };
-	/* 14 chunks of 16 pages, less the root's 4; and what magazines keep of pages */
-	static const unsigned least[] = { 14080, 630, 51, 5 };
-	static const unsigned most[] = { 14080, 660, 55, 6 };
+	/* 14 chunks of 32 pages, less the root's 8; and what magazines keep of pages */
+	static const unsigned least[] = { 14080, 440, 51, 5 };
+	static const unsigned most[] = { 14080, 440, 55, 6 };
 	struct setting *set = *state;
 	struct far *far = setting_open(set);
 	struct far_task *task;
@@ -124,6 +124,40 @@ static void exhaustion(void **state)
 	}
 	far_leave(task);
 	far_close(far);
+	setting_check(set);
+}
+
+/* A client that finds the space full is told who has its chunks: 7 of 1 MiB on a node. */
+static void who_fills(void **state)
+{
+	struct setting *set = *state;
+	struct far *a = setting_open(set), *b = setting_open(set);
+	struct far_task *ta, *tb;
+	uint64_t addr[7], one;
+
+	assert_int_equal(far_enter(a, &ta), 0);
+	assert_int_equal(far_enter(b, &tb), 0);
+	assert_int_equal(far_alloc(tb, 0, 100, &one), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(far_alloc(ta, 0, 2 << 20, &addr[i]), 0);
+	assert_int_equal(far_alloc(tb, 0, 3 << 20, &addr[2]), -ENOSPC);
+	assert_string_equal(far_strerror_last(tb),
+			    "node 0 has no room for 3145728 bytes: of its 7 chunks of 1024 KiB "
+			    "this client has 1, others have 4 (client 1 has 4), nobody has 0, "
+			    "and 2 are free, and not 3 in a row");
+	assert_int_equal(far_alloc(ta, 0, 2 << 20, &addr[2]), 0);
+	assert_int_equal(far_alloc(ta, 0, 1 << 20, &addr[3]), -ENOSPC);
+	assert_string_equal(far_strerror_last(ta),
+			    "node 0 has no room for 1048576 bytes: of its 7 chunks of 1024 KiB "
+			    "this client has 6, others have 1 (client 2 has 1), nobody has 0, "
+			    "and 0 are free");
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(far_free(ta, addr[i], 2 << 20), 0);
+	assert_int_equal(far_free(tb, one, 100), 0);
+	far_leave(tb);
+	far_leave(ta);
+	far_close(a);
+	far_close(b);
 	setting_check(set);
 }
 
@@ -247,6 +281,7 @@ static void directory(void **state)
 			 -EPROTONOSUPPORT);
 	snprintf(entry.name, sizeof(entry.name), "one more");
 	assert_int_equal(far_dir_add(task, &entry), -ENOSPC);
+	assert_string_equal(far_strerror_last(task), "all 64 names of the space are taken");
 	assert_int_equal(far_dir_find(task, entry.name, &got), -ENOENT);
 	for (unsigned i = 0; i < nr; i++)
 		assert_int_equal(far_dir_remove(task, &list[i]), 0);
@@ -404,6 +439,7 @@ int main(void)
 		SETTING_TEST(put_and_get),
 		SETTING_TEST(all_sizes),
 		SETTING_TEST(exhaustion),
+		SETTING_TEST(who_fills),
 		SETTING_TEST(no_thread),
 		SETTING_TEST(foreign_blocks),
 		SETTING_TEST(left_chunks),

@@ -16,6 +16,7 @@
 
 #include "../../../lib/nightly.h"
 #include "../../../../userspace/core/combine.h"
+#include "../../../../userspace/core/deadline.h"
 #include "../../../../userspace/core/stats.h"
 #include "../../../../userspace/core/task.h"
 #include "../../kmod/weave.h"
@@ -39,8 +40,27 @@ void far_task_resume(struct far_task *task)
 	task->resumed = true;
 }
 
+struct far_thread *far_task_hold(struct far_task *task)
+{
+	return NULL;
+}
+
+void far_task_unhold(struct far_thread *thread)
+{
+}
+
 void far_spend(struct far_task *task, uint64_t ns)
 {
+}
+
+bool far_op_is_late(struct far_task *task)
+{
+	return false;
+}
+
+bool far_op_has_own(const struct far_task *task)
+{
+	return false;
 }
 
 static uint64_t combined;
@@ -215,7 +235,6 @@ static int combining(struct call *call, struct far_task *task, const uint8_t *va
 		     uint8_t *room)
 {
 	struct far_combine_op op = {
-		.structure = 1,
 		.hash = call->own_hash ? 6 : 5,
 		.key = call->key ? "kez" : "key",
 		.key_len = 3,

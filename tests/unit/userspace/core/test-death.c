@@ -17,11 +17,14 @@
 
 #include "../../../lib/child.h"
 #include "../../../../userspace/base/parse.h"
+#include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/dir.h"
 
 const struct far_type *const far_type_all[] = { &bag_type, NULL };
 
 #define SLOTS	32u
+#define HOARD	UINT32_MAX
+#define DEATHS	60u
 
 /*
  * What the process does until it is killed: everything that moves memory. It says
@@ -48,7 +51,25 @@ static void victim_run(const struct setting *set, unsigned seed, int pipe)
 	}
 }
 
-/* This program again, as "victim SPEC NODES SEED PIPE". */
+/* Takes all memory that there is, in blocks that nobody will ever reach. */
+static void hoarder_run(const struct setting *set, int pipe)
+{
+	static const uint64_t size[] = { 1100000, 100000, 1000, 64 };
+	struct far_task *task;
+	struct far *far;
+	uint64_t addr;
+
+	if (setting_try_open(set, &far) || far_enter(far, &task))
+		return;
+	for (unsigned i = 0; i < 4; i++) {
+		while (!far_alloc(task, FAR_ANY_NODE, size[i], &addr))
+			;
+	}
+	if (write(pipe, "x", 1) == 1)
+		pause();
+}
+
+/* This program again, as "victim SPEC NODES SEED PIPE"; with the seed HOARD a hoarder. */
 static int victim_main(char **arg)
 {
 	uint64_t nr_nodes, seed, pipe;
@@ -60,7 +81,10 @@ static int victim_main(char **arg)
 		return 1;
 	snprintf(set.spec, sizeof(set.spec), "%s", arg[0]);
 	set.nr_nodes = nr_nodes;
-	victim_run(&set, seed, pipe);
+	if (seed == HOARD)
+		hoarder_run(&set, pipe);
+	else
+		victim_run(&set, seed, pipe);
 	return 1;
 }
 
@@ -177,12 +201,46 @@ static void number_is_used_again(void **state)
 	setting_check(set);
 }
 
+/*
+ * Each of many clients takes all memory and dies. Who lives has it back at once, whatever it
+ * asks for: it never waits for somebody who may be alive.
+ */
+static void deaths_leave_room(void **state)
+{
+	static const uint64_t size[] = { 64, 1000, 100000, 1100000 };
+	struct setting *set = *state;
+	struct far_task *task;
+	struct far *far;
+	struct bag bag;
+
+	prepare(set);
+	far = setting_open(set);
+	assert_int_equal(far_enter(far, &task), 0);
+	assert_int_equal(bag_open(task, "b", &bag), 0);
+	for (unsigned i = 0; i < DEATHS; i++) {
+		victim_end(victim_start(set, HOARD));
+		for (unsigned k = 0; k < 4; k++) {
+			int err = bag_put(task, &bag, k, size[(i + k) % 4], i);
+
+			if (err)
+				fail_msg("death %u, %u bytes: %d", i,
+					 (unsigned)size[(i + k) % 4], err);
+		}
+		for (unsigned k = 0; k < 4; k++)
+			assert_int_equal(bag_put(task, &bag, k, 0, 0), 0);
+	}
+	far_leave(task);
+	far_close(far);
+	setting_check(set);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		SETTING_TEST(alone),
 		SETTING_TEST(among_others),
 		SETTING_TEST(number_is_used_again),
+		SETTING_TEST(deaths_leave_room),
 	};
 
 	if (argc == 6 && !strcmp(argv[1], "victim"))

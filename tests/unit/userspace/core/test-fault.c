@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../../userspace/nic/fault.h"
+#include "../../../lib/nic/fault.h"
 
 #define NR_TASKS	4u
 #define LAST		6u	/* each task's last record */
@@ -342,6 +342,26 @@ static void test_poll(void **state)
 	front_close(&p, task);
 }
 
+/* An operation whose first answer is that failure has all its time, however idle it was. */
+static void test_poll_after_idle(void **state)
+{
+	struct program p;
+	struct far_task *task = front_open(&p);
+	unsigned i;
+
+	later += UINT64_C(3600000000000);
+	assert_int_equal(far_op_begin(task), 0);
+	nr_poll = 1;
+	assert_int_equal(front_add(task, 0), 0);
+	assert_int_equal(far_sync(task), -EIO);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(front_add(task, 0), 0);
+		assert_int_equal(far_sync(task), 0);
+	}
+	far_op_end(task);
+	front_close(&p, task);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_down),
 		cmocka_unit_test(test_poll),
+		cmocka_unit_test(test_poll_after_idle),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@
 #include "../../../../userspace/core/owner.h"
 #include "../../../../userspace/core/space.h"
 #include "../../../../userspace/core/task.h"
-#include "../../../../userspace/nic/fault.h"
+#include "../../../lib/nic/fault.h"
 #include "../../../../userspace/nic/sim/sim.h"
 #include "../../../../userspace/space/geometry.h"
 

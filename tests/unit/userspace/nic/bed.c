@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../../userspace/nic/fault.h"
+#include "../../../lib/nic/fault.h"
 #include "../../../../userspace/nic/sim/sim.h"
-#include "../../../../userspace/nic/trace.h"
+#include "../../../lib/nic/trace.h"
 
 static const struct bed_kind *chosen;
 static char dir[32];

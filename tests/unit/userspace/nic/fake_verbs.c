@@ -80,7 +80,35 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t port,
 		fake_wrong("port of ibv_query_port()");
 	attr->state = IBV_PORT_ACTIVE;
 	attr->max_msg_sz = 1 << 30;
+	attr->gid_tbl_len = fake.gids;
 	return 0;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *dev)
+{
+	return fake_context();
+}
+
+int ibv_close_device(struct ibv_context *ctx)
+{
+	return 0;
+}
+
+/* Answers as the kernel does: all GIDs, or an error if there is less room. */
+ssize_t _ibv_query_gid_table(struct ibv_context *ctx, struct ibv_gid_entry *entry,
+			     size_t room, uint32_t flags, size_t entry_size)
+{
+	uint32_t i;
+
+	if (room < fake.gids) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
+	for (i = 0; i < fake.gids; i++)
+		entry[i] = (struct ibv_gid_entry) {
+			.gid_index = i, .port_num = 1, .gid_type = IBV_GID_TYPE_ROCE_V2,
+		};
+	return fake.gids;
 }
 
 /* ---- protection domains ---- */
@@ -338,6 +366,13 @@ void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nr)
 static struct fake_qp *qp_of(struct ibv_qp *qp)
 {
 	return (struct fake_qp *)qp;
+}
+
+/* The back end makes queue pairs with rdma_create_qp(). */
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	errno = EOPNOTSUPP;
+	return NULL;
 }
 
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)

@@ -24,6 +24,7 @@ struct fake_verbs {
 	bool no_atomics;		/* the device, as iWARP ones */
 	unsigned max_tds;		/* doorbells to be had; 0: no limit */
 	uint32_t max_inline;		/* of the device */
+	uint32_t gids;			/* of its port */
 	unsigned fail_at;		/* that call fails, counted from 1; 0: none */
 	/* What was seen. */
 	unsigned calls;			/* of those that may fail */

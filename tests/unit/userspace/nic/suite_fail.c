@@ -240,6 +240,34 @@ static void test_claims(void **state)
 	assert_int_equal(ops->fence(bed->nic, &bed->peer[0], 65535), 0);
 }
 
+/* A client that lives is fenced: its connections are ended, and it connects no more. */
+static void test_cut(void **state)
+{
+	struct bed *bed = *state;
+	const struct far_nic_ops *ops = bed->nic->ops;
+	struct far_wr wr = bed_faa(bed, 0, 0, 1);
+	struct far_peer other;
+	int err;
+
+	if (!ops->cut)
+		skip();
+	assert_int_equal(ops->attach(bed->nic, bed->node[0], "s",
+				     FAR_ATTACH_READ | FAR_ATTACH_WRITE, &other), 0);
+	assert_int_equal(ops->claim(bed->nic, &bed->peer[0], 5), 0);
+	ops->cut(bed->nic, &other, 6);
+	assert_int_equal(ops->fence(bed->nic, &other, 5), -EBUSY);
+	assert_int_equal(bed_run(bed->qset, 0, &wr, 1), 0);
+	ops->cut(bed->nic, &other, 5);
+	do
+		err = ops->fence(bed->nic, &other, 5);
+	while (err == -EBUSY);
+	assert_int_equal(err, 0);
+	assert_int_not_equal(bed_run(bed->qset, 0, &wr, 1), 0);
+	assert_int_equal(bed_memory(bed, 0)[0], 1);
+	assert_int_equal(ops->connect(bed->qset, 0, &bed->peer[0]), -ESTALE);
+	ops->detach(bed->nic, &other);
+}
+
 static int count_spaces(void *arg, const char *node, const char *space)
 {
 	(*(unsigned *)arg)++;
@@ -280,6 +308,7 @@ int suite_fail(void)
 		cmocka_unit_test_setup_teardown(test_peer_dies, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_attach, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_claims, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_cut, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_host, bed_setup, bed_teardown),
 	};
 

@@ -276,7 +276,8 @@ static void client_live(const struct link *link, struct far_nic *nic, uint64_t *
 		fail_msg("%s: the client's step %u", link->name, said);
 	assert_int_equal(__atomic_load_n(&memory[8], __ATOMIC_RELAXED), 42);
 	assert_int_equal(__atomic_load_n(&memory[16], __ATOMIC_RELAXED), 41);
-	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ, &peer), 0);
+	assert_int_equal(nic->ops->attach(nic, "", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE,
+					  &peer), 0);
 	assert_int_equal(nic->ops->fence(nic, &peer, 5), -EBUSY);
 	assert_int_equal(nic->ops->claim(nic, &peer, 5), -EBUSY);
 	kill(pid, SIGKILL);
@@ -364,7 +365,7 @@ static void test_bad_wire(void **state)
 
 /* ---- several clients at one port ---- */
 
-#define ADDERS	3u
+#define ADDERS	8u
 
 /* Adds 1 to a word each time it is told to; until nobody tells it any more. */
 static int adder_work(const char *spec, int fd)
@@ -441,19 +442,22 @@ static void pretender_fails(uint16_t port)
 	nic->ops->close(nic);
 }
 
-static void test_udp_several(void **state)
+/* named: the clients have addresses by a table of numbers; else the memory node gives each
+ * of them one. */
+static void several_add(bool named)
 {
 	struct far_host_map map;
 	struct far_nic *nic;
-	char spec[160];
+	char spec[160], ip[32];
 	uint16_t port = free_port();
 	pid_t pid[ADDERS];
 	int fd[ADDERS], status;
 	unsigned i;
 
 	for (i = 0; i < ADDERS; i++) {
-		snprintf(spec, sizeof(spec), "soft:ip=10.77.0.%u/24,"
-			 "udp=127.0.0.1:0:127.0.0.1:%u", 10 + i, port);
+		snprintf(ip, sizeof(ip), "ip=10.77.0.%u/24,", 10 + i);
+		snprintf(spec, sizeof(spec), "soft:%sudp=127.0.0.1:0:127.0.0.1:%u",
+			 named ? ip : "", port);
 		pid[i] = adder_start(spec, &fd[i]);
 	}
 	snprintf(spec, sizeof(spec), "soft:nodes=1,udp=127.0.0.1:%u", port);
@@ -462,7 +466,8 @@ static void test_udp_several(void **state)
 	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
 	adders_add(fd);
 	adders_add(fd);
-	pretender_fails(port);
+	if (named)
+		pretender_fails(port);
 	adders_add(fd);
 	assert_int_equal(((uint64_t *)map.addr)[8], 3 * ADDERS);
 	/* Those that were started later have the ends of the earlier ones, too. */
@@ -474,6 +479,29 @@ static void test_udp_several(void **state)
 	}
 	nic->ops->host->unmap(nic, &map);
 	nic->ops->close(nic);
+}
+
+static void test_udp_several(void **state)
+{
+	several_add(true);
+}
+
+static void test_udp_addresses(void **state)
+{
+	several_add(false);
+}
+
+/* A memory node that gives no address, or that is not there: the sentence says what to do. */
+static void test_udp_no_address(void **state)
+{
+	uint16_t port = free_port();
+	struct far_nic *nic;
+	char spec[160], why[256];
+
+	snprintf(spec, sizeof(spec), "soft:connect_ms=300,udp=127.0.0.1:0:127.0.0.1:%u",
+		 port);
+	assert_int_equal(far_nic_open(spec, why, sizeof(why), &nic), -ETIMEDOUT);
+	assert_non_null(strstr(why, "or ip=ADDRESS/PREFIX here"));
 }
 
 /* ---- hellos that no client of ours says ---- */
@@ -709,6 +737,8 @@ int main(void)
 		cmocka_unit_test(test_dgram),
 		cmocka_unit_test(test_udp),
 		cmocka_unit_test(test_udp_several),
+		cmocka_unit_test(test_udp_addresses),
+		cmocka_unit_test(test_udp_no_address),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_bad_wire),
 	};

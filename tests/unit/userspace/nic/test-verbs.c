@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../../../userspace/auth/secret.h"
+#include "../../../../userspace/nic/verbs_info.h"
 #include "bed.h"
 #include "fake_verbs.h"
 
@@ -348,6 +349,30 @@ static void test_no_atomics(void **state)
 	assert_int_equal(fake.objects, objects);
 }
 
+static int device_seen(void *arg, const struct far_verbs_device *device)
+{
+	assert_string_equal(device->name, FAKE_DEVICE);
+	return 0;
+}
+
+static int port_seen(void *arg, const struct far_verbs_port *port)
+{
+	*(unsigned *)arg = port->nr_gids;
+	assert_int_equal(port->gid[port->nr_gids - 1].index, port->nr_gids - 1);
+	return 0;
+}
+
+/* A port of many addresses, VLANs or containers has more GIDs than any fixed array. */
+static void test_gids(void **state)
+{
+	unsigned seen = 0;
+	const struct far_verbs_reporter to = { device_seen, port_seen, &seen };
+
+	fake.gids = 255;
+	assert_int_equal(far_verbs_report(&to), 0);
+	assert_int_equal(seen, 255);
+}
+
 #define TEST(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
 
 int main(void)
@@ -364,6 +389,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_strangers, setup_keyed,
 						teardown_keyed),
 		TEST(test_no_atomics, setup),
+		TEST(test_gids, setup),
 	};
 	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
 

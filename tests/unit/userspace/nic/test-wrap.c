@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../../../userspace/nic/fault.h"
-#include "../../../../userspace/nic/trace.h"
+#include "../../../lib/nic/fault.h"
+#include "../../../lib/nic/trace.h"
 #include "bed.h"
 
 static const struct bed_kind *kind_of(const char *name)

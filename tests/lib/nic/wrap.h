@@ -4,10 +4,10 @@
  * A wrapper sets up its table with far_wrap_init(), then replaces functions in it.
  * Capabilities and far_nic_host_ops are those of the inner back end.
  */
-#ifndef FAR_NIC_WRAP_H
-#define FAR_NIC_WRAP_H
+#ifndef TESTS_LIB_NIC_WRAP_H
+#define TESTS_LIB_NIC_WRAP_H
 
-#include "nic.h"
+#include "../../../userspace/nic/nic.h"
 
 /* The first member of a wrapper's struct. */
 struct far_wrap {

@@ -4,10 +4,10 @@
  *
  *	far_trace_new(inner, far_trace_ring_note, ring, &nic) ... ops->close(nic)
  */
-#ifndef FAR_NIC_TRACE_H
-#define FAR_NIC_TRACE_H
+#ifndef TESTS_LIB_NIC_TRACE_H
+#define TESTS_LIB_NIC_TRACE_H
 
-#include "nic.h"
+#include "../../../userspace/nic/nic.h"
 
 enum far_trace_kind {
 	FAR_TRACE_POST,		/* an operation; err: what post() has returned for its list */

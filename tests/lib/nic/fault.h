@@ -7,10 +7,10 @@
  * rule below applies to the n-th operation after the call that sets the rule; the next
  * one is the first. n of 0 removes the rule. Any thread may set rules at any time.
  */
-#ifndef FAR_NIC_FAULT_H
-#define FAR_NIC_FAULT_H
+#ifndef TESTS_LIB_NIC_FAULT_H
+#define TESTS_LIB_NIC_FAULT_H
 
-#include "nic.h"
+#include "../../../userspace/nic/nic.h"
 
 /* Faults that the wrapper injects all the time; bits. */
 enum {

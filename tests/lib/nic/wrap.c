@@ -52,6 +52,13 @@ static int wrap_fence(struct far_nic *nic, struct far_peer *peer, unsigned clien
 	return inner->ops->fence(inner, peer, client);
 }
 
+static void wrap_cut(struct far_nic *nic, struct far_peer *peer, unsigned client)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->cut(inner, peer, client);
+}
+
 static int wrap_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
 {
 	struct far_qset *inner = far_wrap_inner_qset(qset);
@@ -204,6 +211,8 @@ void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *nam
 	wrap->ops.caps = inner->ops->caps;
 	if (inner->ops->explain)
 		wrap->ops.explain = wrap_explain;
+	if (inner->ops->cut)
+		wrap->ops.cut = wrap_cut;
 	if (inner->ops->host)
 		wrap->ops.host = &wrap_host_ops;
 	wrap->nic.ops = &wrap->ops;

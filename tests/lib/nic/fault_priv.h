@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Shared by the files of the fault wrapper. */
-#ifndef FAR_NIC_FAULT_PRIV_H
-#define FAR_NIC_FAULT_PRIV_H
+#ifndef TESTS_LIB_NIC_FAULT_PRIV_H
+#define TESTS_LIB_NIC_FAULT_PRIV_H
 
 #include <pthread.h>
 
-#include "../base/rng.h"
+#include "../../../userspace/base/rng.h"
 #include "fault.h"
 #include "wrap.h"
 

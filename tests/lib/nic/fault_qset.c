@@ -5,11 +5,12 @@
  * which inner has executed the operations.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fault_priv.h"
-#include "wr.h"
+#include "../../../userspace/nic/wr.h"
 
 static struct fault_qset *qset_of(struct far_qset *qset)
 {
@@ -277,17 +278,31 @@ int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return nr;
 }
 
+/* Whether nothing changes in the queue before inner completes something. */
+static bool queue_waits(const struct fault_queue *queue)
+{
+	uint32_t nr = queue->taken;
+
+	if (nr == queue->posted)
+		return true;
+	if (queue_at(queue, nr)->late || queue_at(queue, nr)->state == FAULT_DONE)
+		return false;
+	for (; nr != queue->posted; nr++)
+		if (queue_at(queue, nr)->state == FAULT_QUEUED)
+			return false;
+	return true;
+}
+
 int fault_wait(struct far_qset *qset, uint64_t until)
 {
 	struct fault_qset *mine = qset_of(qset);
 	struct far_qset *inner = mine->wrap.inner;
-	unsigned i;
 
 	if (far_fault_dead(qset->nic))
 		return 0;
 	/* Operations that are not given yet, or late, need poll() to go on. */
-	for (i = 0; i < mine->nr_peers; i++)
-		if (mine->queue[i].taken != mine->queue[i].posted)
+	for (unsigned i = 0; i < mine->nr_peers; i++)
+		if (!queue_waits(&mine->queue[i]))
 			return 0;
 	return inner->nic->ops->wait(inner, until);
 }

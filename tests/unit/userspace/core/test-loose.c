@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Verbs that are executed after their connection broke, and before it was made anew: nobody
+ * takes the answer of another connection for the end of them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../hash/rig.h"
+
+#include "../../../../userspace/core/alloc.h"
+#include "../../../../userspace/core/client_priv.h"
+#include "../../../../userspace/core/lock.h"
+#include "../../../../userspace/core/loose.h"
+#include "../../../../userspace/core/owed.h"
+#include "../../../../userspace/core/owner.h"
+#include "../../../../userspace/core/task.h"
+#include "../../../lib/nic/wrap.h"
+
+#define MS		UINT64_C(1000000)
+#define SETTLE_NS	(20 * MS)	/* the service has done what it can by then */
+#define MINE		UINT64_C(0x1234)
+
+/*
+ * A back end that holds back one CAS: it completes with an error, and stays on its way as
+ * long as its queue is not connected anew.
+ */
+struct late_nic {
+	struct far_wrap wrap;
+	uint64_t at;			/* far address of the next CAS that is held back; 0: none */
+	struct far_qset *broken;	/* whose connection broke under it */
+	int cut;			/* that one cannot be connected */
+	int has_wc, has_wr;
+	struct far_wc wc;
+	struct far_wr wr;
+};
+
+static struct late_nic *late_of(struct far_nic *nic)
+{
+	return (struct late_nic *)nic;
+}
+
+static int late_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
+			 struct far_qset **ret_qset)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+	struct far_wrap_qset *qset = calloc(1, sizeof(*qset));
+	int err;
+
+	assert_non_null(qset);
+	err = inner->ops->qset_new(inner, attr, &qset->inner);
+	assert_int_equal(err, 0);
+	qset->qset.nic = nic;
+	*ret_qset = &qset->qset;
+	return 0;
+}
+
+static void late_qset_free(struct far_qset *qset)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	inner->nic->ops->qset_free(inner);
+	free(qset);
+}
+
+static int late_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct late_nic *late = late_of(qset->nic);
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	if (qset == late->broken && late->cut)
+		return -EHOSTDOWN;
+	if (qset == late->broken) {
+		late->has_wr = 0;
+		late->broken = NULL;
+	}
+	return inner->nic->ops->connect(inner, idx, peer);
+}
+
+static int late_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	struct late_nic *late = late_of(qset->nic);
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	if (qset == late->broken)
+		return -ENOTCONN;
+	if (!late->at || nr != 1 || wr->op != FAR_NIC_CAS || wr->remote != late->at)
+		return inner->nic->ops->post(inner, idx, wr, nr);
+	late->at = 0;
+	late->broken = qset;
+	late->has_wc = late->has_wr = 1;
+	late->wr = *wr;
+	late->wc = (struct far_wc) {
+		.id = wr->id, .status = -ETIMEDOUT, .peer = idx, .op = wr->op,
+	};
+	return 0;
+}
+
+static int late_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
+{
+	struct late_nic *late = late_of(qset->nic);
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	if (qset != late->broken || !late->has_wc)
+		return inner->nic->ops->poll(inner, wc, max);
+	late->has_wc = 0;
+	*wc = late->wc;
+	return 1;
+}
+
+static int late_wait(struct far_qset *qset, uint64_t until)
+{
+	struct late_nic *late = late_of(qset->nic);
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	return qset == late->broken && late->has_wc ? 0 :
+	       inner->nic->ops->wait(inner, until);
+}
+
+static void late_close(struct far_nic *nic)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->close(inner);
+	free(nic);
+}
+
+static struct far_nic *late_new(struct far_nic *inner)
+{
+	struct late_nic *late = calloc(1, sizeof(*late));
+
+	assert_non_null(late);
+	far_wrap_init(&late->wrap, inner, "late", "executes a verb late");
+	late->wrap.ops.close = late_close;
+	late->wrap.ops.qset_new = late_qset_new;
+	late->wrap.ops.qset_free = late_qset_free;
+	late->wrap.ops.connect = late_connect;
+	late->wrap.ops.post = late_post;
+	late->wrap.ops.poll = late_poll;
+	late->wrap.ops.wait = late_wait;
+	return &late->wrap.nic;
+}
+
+struct bed {
+	struct rig rig;
+	struct late_nic *late;
+	uint64_t word;		/* in far memory: 0 */
+	int broke, done;
+};
+
+static void bed_open(struct bed *bed)
+{
+	const struct rig_conf conf = { .sim = 1, .nodes = 1, .seed = 3 };
+	uint64_t zero = 0;
+	struct far_task *task;
+
+	rig_open(&bed->rig, &conf);
+	rig_leave(&bed->rig, 0);
+	bed->rig.nic[0] = late_new(bed->rig.nic[0]);
+	bed->late = late_of(bed->rig.nic[0]);
+	rig_join(&bed->rig, 0);
+	bed->broke = bed->done = 0;
+	task = rig_enter(&bed->rig, 0);
+	assert_int_equal(far_alloc(task, 0, 64, &bed->word), 0);
+	far_write(task, bed->word, &zero, sizeof(zero));
+	assert_int_equal(far_sync(task), 0);
+	far_leave(task);
+}
+
+static uint64_t *word_of(struct bed *bed)
+{
+	return (uint64_t *)((char *)bed->rig.map[0].addr + far_addr_off(bed->word));
+}
+
+/* The CAS that was held back arrives, unless its queue pair is gone. */
+static void late_arrives(struct bed *bed)
+{
+	if (bed->late->has_wr && *word_of(bed) == bed->late->wr.arg[0])
+		*word_of(bed) = bed->late->wr.arg[1];
+	bed->late->has_wr = 0;
+}
+
+static int word_cas(struct bed *bed, struct far_task *task, uint64_t from, uint64_t to)
+{
+	far_cas(task, bed->word, from, to, NULL);
+	return far_sync(task);
+}
+
+/* The task's connection breaks under its CAS. cut: it cannot be made anew. */
+static void cas_breaks(struct bed *bed, struct far_task *task, uint64_t from, uint64_t to,
+		       int cut)
+{
+	bed->late->at = far_addr_off(bed->word);
+	bed->late->cut = cut;
+	assert_int_equal(word_cas(bed, task, from, to), -ETIMEDOUT);
+	assert_int_equal(bed->late->has_wr, cut);
+}
+
+/* It makes its connection anew. */
+static void reconnect(struct bed *bed, struct far_task *task)
+{
+	uint64_t *word = far_buf(task, sizeof(*word));
+
+	bed->late->cut = 0;
+	/* nobody asks a node that is down for a second */
+	far_sleep(task, 1100 * MS);
+	far_read(task, bed->word, word, sizeof(*word));
+	assert_int_equal(far_sync(task), 0);
+}
+
+/* A task that gets the error knows that nothing of the connection is executed any more. */
+static void sync_is_final(void **state)
+{
+	struct far_task *task;
+	struct bed bed;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	cas_breaks(&bed, task, 0, MINE, 0);
+	late_arrives(&bed);
+	assert_int_equal(*word_of(&bed), 0);
+	assert_false(far_is_any_loose(task));
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+/* The service pays what is owed when the verb that makes it due has come, or never will. */
+static void owed_is_paid_behind_it(void **state)
+{
+	struct far_task *task;
+	struct bed bed;
+
+	(void)state;
+	for (int arrives = 0; arrives < 2; arrives++) {
+		bed_open(&bed);
+		task = rig_enter(&bed.rig, 0);
+		cas_breaks(&bed, task, 0, MINE, 1);
+		far_owe(task, bed.word, MINE, 0);
+		far_sleep(task, SETTLE_NS);
+		if (arrives)
+			late_arrives(&bed);
+		reconnect(&bed, task);
+		far_sleep(task, SETTLE_NS);
+		assert_int_equal(*word_of(&bed), 0);
+		assert_int_equal(atomic_load(&bed.rig.far[0]->client->nr_owed), 0);
+		far_leave(task);
+		rig_close(&bed.rig);
+	}
+}
+
+/* And when its thread never makes the connection anew, after a time. */
+static void nothing_waits_for_ever(void **state)
+{
+	struct far_task *task;
+	struct bed bed;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	cas_breaks(&bed, task, 0, MINE, 1);
+	late_arrives(&bed);
+	far_owe(task, bed.word, MINE, 0);
+	far_sleep(task, FAR_LOOSE_NS + SETTLE_NS);
+	assert_int_equal(*word_of(&bed), 0);
+	bed.late->cut = 0;
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+/* Another task of the client wants the lock that this one has not given back. */
+static void other_locks(struct far_task *task, void *arg)
+{
+	struct bed *bed = arg;
+	struct far_lock lock = { .addr = bed->word, .kind = FAR_LOCK_PLAIN };
+
+	while (!bed->broke)
+		far_sleep(task, MS);
+	assert_int_equal(far_lock_take(task, &lock), 0);
+	bed->done = 1;
+	far_sleep(task, SETTLE_NS);
+	/* the late release has not taken it away */
+	assert_false(far_lock_is_free(*word_of(bed)));
+	assert_int_equal(far_lock_release(task, &lock), 0);
+	bed->done = 2;
+}
+
+static void lock_is_taken_behind_it(void **state)
+{
+	struct far_thread *thread;
+	struct far_task *task;
+	struct bed bed;
+	uint64_t held;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	held = far_lock_word(far_who_am_i(task), 0, 0, 0);
+	assert_int_equal(word_cas(&bed, task, 0, held), 0);
+	assert_int_equal(far_thread_start(bed.rig.far[0], 1, other_locks, &bed, &thread), 0);
+	far_sleep(task, MS);
+	cas_breaks(&bed, task, held, 0, 1);
+	bed.broke = 1;
+	far_sleep(task, SETTLE_NS);
+	late_arrives(&bed);
+	reconnect(&bed, task);
+	while (bed.done < 2)
+		far_sleep(task, MS);
+	far_thread_join(thread);
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+/* No sweep frees for lost what a late verb publishes. */
+static void no_sweep_meanwhile(void **state)
+{
+	struct far_client *client;
+	struct far_task *task;
+	struct bed bed;
+	uint64_t sweeps;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	client = far_task_client(task);
+	far_sleep(task, 10 * SETTLE_NS);
+	cas_breaks(&bed, task, 0, MINE, 1);
+	far_alloc_lost(task);
+	sweeps = atomic_load(&client->sweeps);
+	far_sleep(task, 10 * SETTLE_NS);
+	assert_int_equal(atomic_load(&client->sweeps), sweeps);
+	reconnect(&bed, task);
+	far_sleep(task, 10 * SETTLE_NS);
+	assert_true(atomic_load(&client->sweeps) > sweeps);
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sync_is_final),
+		cmocka_unit_test(owed_is_paid_behind_it),
+		cmocka_unit_test(nothing_waits_for_ever),
+		cmocka_unit_test(lock_is_taken_behind_it),
+		cmocka_unit_test(no_sweep_meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
