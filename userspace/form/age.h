@@ -9,10 +9,14 @@
  * because its tag is at least that age, and a birth exceeds the tag (core/epoch.h). So a
  * hint leads to the block that it meant if that was not born after the hint's age.
  *
+ * A word that a CAS names is a hint, too, and proves nothing: the CAS changes whatever block
+ * is there. It goes only to what was READ in the epoch of now, in which nothing that died
+ * since is reused.
+ *
  * Clients keep ages in 64 bits, which never come round. Far memory has room for the low
- * bits of a birth only. No code but form_age_after() compares them with anything, and an
- * age is never taken from a birth: the low bits of an old one look like those of one that
- * is still to come.
+ * bits of a birth only. No code but this file compares them with anything, and an age is
+ * never taken from a birth: the low bits of an old one look like those of one that is
+ * still to come.
  */
 #ifndef FAR_FORM_AGE_H
 #define FAR_FORM_AGE_H
@@ -31,6 +35,15 @@ struct form_age {
 static inline struct form_age form_age_now(const struct far_task *task)
 {
 	return (struct form_age){ far_epoch_known(task) };
+}
+
+/*
+ * Whether the block that was READ at that age has not become another one, also if it was
+ * retired since. now: form_age_now(), in the same epoch as what relies on the answer.
+ */
+static inline bool form_age_is_now(struct form_age age, struct form_age now)
+{
+	return age.epoch == now.epoch;
 }
 
 /* What far memory keeps of a birth. */

@@ -45,8 +45,7 @@ enum batch_stage {
 struct batch_op {
 	struct hash_op op;
 	struct hash_new new;
-	struct hash_hint hint;
-	int hinted;			/* there was one */
+	int hinted;			/* the cache had something */
 	int posted;			/* in this round */
 	uint64_t claim;			/* that is held, or may be; 0: none */
 	uint64_t slot;			/* far address of the empty one */
@@ -91,8 +90,10 @@ static void stage_first(struct batch *batch, unsigned i)
 {
 	struct batch_op *op = &batch->op[i];
 
-	op->hinted = hash_hint_get(&op->op, batch->put, &op->hint);
-	op->op.found = (struct hash_cand) { .addr = op->hint.addr, .word = op->hint.word };
+	op->hinted = hash_hint_get(&op->op, batch->put);
+	if (!op->hinted && !op->op.hinted)
+		op->op.hint = (struct hash_hint) { 0 };
+	op->op.found = (struct hash_cand) { .addr = op->op.hint.addr, .word = op->op.hint.word };
 	if (op->hinted && !(batch->put && op->op.looks))
 		op->stage = batch->put ? BATCH_CAS : BATCH_HINT;
 	else if (batch->put && !op->hinted && put_is_fresh(batch->hash))
@@ -113,6 +114,10 @@ static void batch_start(struct batch *batch, unsigned i)
 	err = hash_op_init(&op->op, batch->task, batch->hash, item->key, item->key_len);
 	if (!err)
 		err = hash_op_start(&op->op);
+	if (!err)
+		hash_locate(&op->op);
+	if (!err && batch->put)
+		hash_turn_init(&op->op);
 	if (!err && batch->put && op->op.queued) {
 		op->stage = BATCH_ALONE;
 		return;
@@ -170,7 +175,7 @@ static void append_hint(struct batch *batch, struct batch_op *op)
 {
 	op->op.cand[0] = op->op.found;
 	op->op.nr_cand = 1;
-	far_read(batch->task, op->hint.addr, op->op.word, sizeof(uint64_t));
+	far_read(batch->task, op->op.hint.addr, op->op.word, sizeof(uint64_t));
 	if (hash_cand_read(&op->op, 1))
 		op->stage = BATCH_ALONE;
 }
@@ -216,7 +221,7 @@ static void batch_append(struct batch *batch, unsigned i)
 /* Whether the CAS was on what the hint says; if it was not, the slot was READ before. */
 static int batch_as_hinted(const struct batch_op *op)
 {
-	return op->hinted && op->op.found.word == op->hint.word;
+	return op->hinted && op->op.found.word == op->op.hint.word;
 }
 
 /* After a CAS: done, or alone. */
@@ -229,7 +234,7 @@ static void take_cas(struct batch *batch, unsigned i, int err)
 	done = err ? hash_replace_fate(&op->op, op->new.word)
 		   : op->op.word[0] == op->op.found.word;
 	if (op->hinted && !err)
-		hash_hint_judge(&op->op, &op->hint, done && batch_as_hinted(op));
+		hash_hint_judge(&op->op, done && batch_as_hinted(op));
 	if (!err && !done && !batch_as_hinted(op))
 		far_turns_lost(op->op.hash->turns, op->op.key.first);
 	if (done > 0)
@@ -252,7 +257,7 @@ static void take_slot(struct batch *batch, unsigned i, int err)
 	if (err == -EAGAIN)
 		return;
 	if (!err)
-		hash_remember(&op->op, op->slot, op->new.word, op->new.block);
+		hash_remember(&op->op, op->slot, op->new.word, op->new.birth);
 	batch_done(batch, i, err);
 	batch->fresh++;
 }
@@ -325,8 +330,7 @@ static void take_keys(struct batch *batch, unsigned i)
 	} else if (batch->put) {
 		op->stage = BATCH_CAS;
 	} else {
-		hash_remember(&op->op, op->op.found.addr, op->op.found.word,
-			      op->op.found.block);
+		hash_remember(&op->op, op->op.found.addr, op->op.found.word, op->op.age);
 		batch_done(batch, i, get_item(batch, i, op->op.found.block));
 	}
 }
@@ -336,7 +340,7 @@ static void take_hint(struct batch *batch, unsigned i)
 	struct batch_op *op = &batch->op[i];
 
 	op->stage = BATCH_ALONE;
-	if (op->op.word[0] == op->hint.word && !hash_cand_match(&op->op, 1))
+	if (op->op.word[0] == op->op.hint.word && !hash_cand_match(&op->op, 1))
 		batch_done(batch, i, get_item(batch, i, op->op.found.block));
 }
 
@@ -400,6 +404,18 @@ static int op_is_active(const struct batch_op *op)
 	return op->claim || op->stage > BATCH_FULL;
 }
 
+/* Items that have no claim end when the batch is late; others go on until it is given back. */
+static void batch_hurry(struct batch *batch)
+{
+	unsigned i;
+
+	if (!far_op_is_late(batch->task))
+		return;
+	for (i = 0; i < batch->nr; i++)
+		if (batch->op[i].stage != BATCH_DONE && !batch->op[i].claim)
+			batch_done(batch, i, -ETIME);
+}
+
 /* Until no item has anything to do. */
 static void batch_rounds(struct batch *batch)
 {
@@ -407,6 +423,7 @@ static void batch_rounds(struct batch *batch)
 	int err;
 
 	for (round = 0; ; round++) {
+		batch_hurry(batch);
 		for (i = active = 0; i < batch->nr; i++) {
 			struct batch_op *op = &batch->op[i];
 
@@ -419,12 +436,15 @@ static void batch_rounds(struct batch *batch)
 		}
 		if (!active)
 			return;
+		/* what has a claim, or a CAS on its way, is finished, whatever the time */
+		far_must_begin(batch->task);
 		err = far_sync(batch->task);
 		for (i = 0; i < batch->nr; i++)
 			if (batch->op[i].posted && err)
 				take_failure(batch, i, err);
 			else if (batch->op[i].posted)
 				take_answer(batch, i);
+		far_must_end(batch->task);
 	}
 }
 
@@ -561,6 +581,7 @@ static int batch_all(struct far_task *task, struct far_hash *hash,
 		return err;
 	}
 	for (at = 0; at < nr && !err; at += batch.nr) {
+		far_op_renew(task);
 		batch.item = &item[at];
 		batch.nr = batch_size(batch.item, nr - at);
 		batch.fresh = 0;

@@ -15,7 +15,7 @@
 
 #include "../base/rng.h"
 
-enum { AT_SUM, AT_LO, AT_HI, AT_ADDR, AT_WORD, AT_EPOCH, AT_LOOKS, NR_AT = 8 };
+enum { AT_SUM, AT_LO, AT_HI, AT_ADDR, AT_WORD, AT_AGE, AT_LOOKS, NR_AT = 8 };
 
 struct cache_entry {
 	_Atomic(uint64_t) at[NR_AT];
@@ -59,17 +59,21 @@ void hash_cache_free(struct hash_cache *cache)
 	free(cache);
 }
 
-struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len)
+struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len,
+			     uint64_t at)
 {
-	struct hash_id id = { 0, 0 };
+	struct hash_id id = { .at = at };
+	uint8_t bytes[16] = { 0 };
 	XXH128_hash_t h;
 
-	if (len < sizeof(id)) {
-		uint8_t bytes[sizeof(id)] = { 0 };
-
-		memcpy(bytes, key, len);
-		bytes[sizeof(id) - 1] = len;
-		memcpy(&id, bytes, sizeof(id));
+	if (len < sizeof(bytes)) {
+		if (len == sizeof(uint64_t))	/* the usual length, without a call */
+			memcpy(bytes, key, sizeof(uint64_t));
+		else
+			memcpy(bytes, key, len);
+		bytes[sizeof(bytes) - 1] = len;
+		memcpy(&id.lo, bytes, sizeof(id.lo));
+		memcpy(&id.hi, bytes + sizeof(id.lo), sizeof(id.hi));
 		return id;
 	}
 	h = XXH3_128bits_withSeed(key, len, cache->seed);
@@ -81,9 +85,7 @@ struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, si
 
 static struct cache_entry *entry_of(struct hash_cache *cache, const struct hash_id *id)
 {
-	uint64_t h = far_rng_mix(id->lo ^ far_rng_mix(id->hi ^ cache->seed));
-
-	return &cache->entry[h & (cache->nr - 1)];
+	return &cache->entry[id->at & (cache->nr - 1)];
 }
 
 static uint64_t entry_sum(const uint64_t *at)
@@ -93,7 +95,7 @@ static uint64_t entry_sum(const uint64_t *at)
 			   at[AT_HI] * UINT64_C(0xd6e8feb86659fd93) +
 			   at[AT_ADDR] * UINT64_C(0xa0761d6478bd642f) +
 			   at[AT_WORD] * UINT64_C(0xe7037ed1a0b428db) +
-			   at[AT_EPOCH] * UINT64_C(0x8ebc6af09c88c6e3) +
+			   at[AT_AGE] * UINT64_C(0x8ebc6af09c88c6e3) +
 			   at[AT_LOOKS] * UINT64_C(0x589965cc75374cc3) + 1);
 }
 
@@ -111,7 +113,7 @@ int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
 		return 0;
 	ret_hint->addr = at[AT_ADDR];
 	ret_hint->word = at[AT_WORD];
-	ret_hint->epoch = at[AT_EPOCH];
+	ret_hint->age.epoch = at[AT_AGE];
 	ret_hint->looks = at[AT_LOOKS];
 	return 1;
 }
@@ -125,7 +127,7 @@ void hash_cache_put(struct hash_cache *cache, const struct hash_id *id,
 		[AT_HI] = id->hi,
 		[AT_ADDR] = hint->addr,
 		[AT_WORD] = hint->word,
-		[AT_EPOCH] = hint->epoch,
+		[AT_AGE] = hint->age.epoch,
 		[AT_LOOKS] = hint->looks,
 	};
 	unsigned i;

@@ -4,7 +4,7 @@
  * of fixed size, shared by all threads without locks.
  *
  * What it answers is a hint, with one promise: the word was in that slot, and named
- * a block of this very key, at a moment when the epoch was at least hint.epoch.
+ * a block of this very key, at a moment when E had reached hint.age.
  */
 #ifndef FAR_HASH_CACHE_H
 #define FAR_HASH_CACHE_H
@@ -13,18 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../form/age.h"
+
 /*
  * A key as the cache compares it: the key itself and its length up to 15 bytes, else
  * a hash of 128 bits under a seed that nobody outside of the process knows.
  */
 struct hash_id {
 	uint64_t lo, hi;
+	uint64_t at;		/* a hash of the key: where in the cache */
 };
 
 struct hash_hint {
 	uint64_t addr;		/* far address of the slot */
 	uint64_t word;
-	uint64_t epoch;
+	struct form_age age;
 	uint64_t looks;		/* look before the CAS: so often, until it is right again */
 };
 
@@ -34,7 +37,9 @@ struct hash_cache;
 int hash_cache_new(uint64_t bytes, uint64_t seed, struct hash_cache **ret_cache);
 void hash_cache_free(struct hash_cache *cache);
 
-struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len);
+/* at: a hash of the key. */
+struct hash_id hash_cache_id(const struct hash_cache *cache, const void *key, size_t len,
+			     uint64_t at);
 /* Whether there was a hint. */
 int hash_cache_get(struct hash_cache *cache, const struct hash_id *id,
 		   struct hash_hint *ret_hint);

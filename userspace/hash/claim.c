@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "../core/owed.h"
 #include "../core/owner.h"
 
 #define CLAIM_WAIT_MIN	2000u		/* ns; at most 512 times as long */
@@ -21,10 +22,7 @@
 
 uint64_t hash_claim_word(struct hash_op *op, uint64_t idle)
 {
-	uint32_t nonce = atomic_fetch_add_explicit(&op->hash->nonce, 1,
-						   memory_order_relaxed);
-
-	return hash_claim(idle, far_who_am_i(op->task), nonce);
+	return hash_claim(idle, far_who_am_i(op->task), far_who_nonce(op->task));
 }
 
 /* What the header is when the claim in it is gone. */
@@ -45,6 +43,8 @@ int hash_claim_release(struct hash_op *op, uint64_t addr, uint64_t claim)
 			break;
 		far_sleep(op->task, CLAIM_WAIT_MIN << (i < 9 ? i : 9));
 	}
+	if (err && err != -ESTALE)
+		far_owe(op->task, addr, claim, claim_idle(claim));
 	return err;
 }
 
@@ -55,6 +55,8 @@ int hash_claim_wait(struct far_task *task, uint64_t addr, uint64_t header,
 	int dead = 0;
 	int err;
 
+	if (far_op_is_late(task))
+		return -ETIME;
 	if (round >= 4)
 		dead = far_owner_dead(task, header);
 	if (dead < 0)

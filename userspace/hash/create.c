@@ -13,6 +13,7 @@
 #include "../core/core.h"
 #include "../core/dir.h"
 #include "../core/epoch.h"
+#include "../form/run.h"
 #include "shape.h"
 
 #define CREATE_TURNS	65536u	/* bytes of turns that are written at once */
@@ -38,8 +39,12 @@ void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsig
 	head->born = born;
 }
 
-void hash_sub_fill(void *buf, const struct hash_shape *shape, uint32_t suffix,
-		   unsigned shard, const uint64_t *sub)
+/*
+ * A new subtable with that suffix, hash_sub_len() bytes at buf, empty; sub[] are the
+ * far addresses of all of its shard, by suffix.
+ */
+static void sub_fill(void *buf, const struct hash_shape *shape, uint32_t suffix,
+		     unsigned shard, const uint64_t *sub)
 {
 	struct hash_bucket *bucket = (void *)((uint8_t *)buf + HASH_SUB_HEAD);
 	struct hash_sub *head = buf;
@@ -102,7 +107,7 @@ static int create_write(struct create *create)
 	int err;
 
 	for (i = 0; i < create->nr_sub; i++) {
-		hash_sub_fill(create->buf, &create->shape, i % per_shard, i / per_shard,
+		sub_fill(create->buf, &create->shape, i % per_shard, i / per_shard,
 			      &create->sub[i - i % per_shard]);
 		far_write(create->task, create->sub[i], create->buf,
 			  hash_sub_len(create->shape.groups));
@@ -127,7 +132,7 @@ static int create_write(struct create *create)
 			.sub = create->sub[i * per_shard],
 			.turns = create->turns[i],
 		};
-	root->sum = hash_root_sum(root);
+	root->sum = hash_root_sum(root, create->root);
 	far_write(create->task, create->root, root, hash_root_len(create->nr_shards));
 	return far_sync(create->task);
 }
@@ -171,7 +176,7 @@ static int create_in_epoch(struct create *create, const char *name)
 	}
 	entry.root = create->root;
 	err = far_dir_add(create->task, &entry);
-	if (err == -EEXIST || err == -ENOSPC || err == -EINVAL)
+	if (err && !far_dir_is_unsure(err))
 		create_undo(create);
 	else if (err)
 		far_alloc_lost(create->task);	/* perhaps the name is there */
@@ -210,6 +215,20 @@ static int create_run(const struct create *plan, const char *name)
 	return err;
 }
 
+struct creation {
+	struct form_run run;
+	const struct create *plan;
+	const char *name;
+};
+
+static int run_once(struct form_run *run)
+{
+	const struct creation *mine = (const struct creation *)run;
+
+	run->unsure = true;	/* perhaps the name is there */
+	return create_run(mine->plan, mine->name);
+}
+
 int far_hash_create(struct far_task *task, const char *name,
 		    const struct far_hash_attr *attr, struct far_hash **ret_hash)
 {
@@ -227,9 +246,6 @@ int far_hash_create(struct far_task *task, const char *name,
 		return -EEXIST;
 	if (err != -ENOENT)
 		return err;
-	err = create_run(&create, name);
-	/* what was retired may be all that is missing */
-	if (err == -ENOSPC && !far_reclaim(task))
-		err = create_run(&create, name);
+	err = form_run(&(struct creation){ { task, run_once, false }, &create, name }.run);
 	return err ? err : far_hash_open(task, name, ret_hash);
 }

@@ -129,7 +129,7 @@ static int cand_compare(struct hash_op *op, struct hash_cand *cand, int whole)
 	const struct hash_block *block = cand->block;
 	int err;
 
-	if ((block->epoch & (HASH_TAG_SPAN - 1)) != hash_slot_tag(cand->word))
+	if (!hash_slot_born(cand->word, block))
 		return -EAGAIN;
 	if (!hash_slot_fits(cand->word, block))
 		return -EBADMSG;
@@ -141,7 +141,7 @@ static int cand_compare(struct hash_op *op, struct hash_cand *cand, int whole)
 			return err;
 		block = cand->block;
 	}
-	if (whole && block->sum != hash_block_sum(block))
+	if (whole && block->sum != hash_block_sum(block, op->hash->root))
 		return -EAGAIN;
 	return memcmp(block->data, op->key.data, op->key.len) ? -ENOENT : 0;
 }

@@ -27,28 +27,28 @@ int hash_get_copy(const struct hash_block *block, const struct hash_args *args)
 /* -ENOENT: no hint, or it was wrong. */
 static int get_hint(struct hash_op *op)
 {
-	struct hash_hint hint;
+	const struct hash_hint *hint = &op->hint;
 	int err;
 
-	if (!hash_hint_get(op, 0, &hint))
+	if (!hash_hint_get(op, 0))
 		return -ENOENT;
 	op->nr_cand = 1;
-	op->cand[0] = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
+	op->cand[0] = (struct hash_cand) { .addr = hint->addr, .word = hint->word };
 	hash_deciding(op);
-	far_read(op->task, hint.addr, op->word, sizeof(*op->word));
+	far_read(op->task, hint->addr, op->word, sizeof(*op->word));
 	err = hash_cand_read(op, 1);
 	if (!err)
 		err = far_sync(op->task);
 	if (err)
 		return err;
-	if (op->word[0] == hint.word)
+	if (op->word[0] == hint->word)
 		err = hash_cand_match(op, 1);
 	else if (op->word[0] & HASH_FROZEN)
 		err = -ENOENT;
 	else
-		err = hash_verify(op, hint.addr, op->word[0], 1);
+		err = hash_verify(op, hint->addr, op->word[0], 1);
 	if (err)
-		hash_cache_drop(op->hash->cache, &op->id);
+		hash_hint_drop(op);
 	return err == -EAGAIN ? -ENOENT : err;
 }
 
@@ -59,12 +59,14 @@ int hash_get(struct hash_op *op)
 
 	err = get_hint(op);
 	hit = !err;
-	if (err == -ENOENT)
+	if (err == -ENOENT) {
+		hash_locate(op);
 		err = hash_find(op, 1);
+	}
 	if (op->hash->cache)
 		far_count(op->task, hit ? FAR_COUNT_CACHE_HITS : FAR_COUNT_CACHE_MISSES, 1);
 	if (!err && !(op->found.word & HASH_FROZEN))
-		hash_remember(op, op->found.addr, op->found.word, op->found.block);
+		hash_remember(op, op->found.addr, op->found.word, op->age);
 	return err;
 }
 

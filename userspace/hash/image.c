@@ -13,7 +13,8 @@
 #define IMAGE_MAX_VALUE	4096u
 #define IMAGE_BATCH	4096u	/* keys per epoch */
 
-void far_hash_image_key(uint64_t i, void *buf, size_t key_len)
+/* The number i, little-endian, in 8 bytes; further bytes of longer keys are zero. */
+static void image_key(uint64_t i, void *buf, size_t key_len)
 {
 	unsigned at;
 
@@ -64,14 +65,15 @@ static int image_one(struct far_task *task, struct far_hash *hash,
 	uint8_t *value = bytes + image->key_len;
 	uint64_t len = hash_block_len(image->key_len, image->value_len);
 	struct hash_key key;
-	uint64_t epoch, addr;
+	struct form_age birth;
+	uint64_t addr;
 	uint64_t *slot;
 	int err;
 
 	if (image->key)
 		image->key(image->arg, i, bytes);
 	else
-		far_hash_image_key(i, bytes, image->key_len);
+		image_key(i, bytes, image->key_len);
 	if (image->value)
 		image->value(image->arg, i, value);
 	hash_key_init(&key, bytes, image->key_len, hash->groups, hash->nr_shards);
@@ -82,9 +84,10 @@ static int image_one(struct far_task *task, struct far_hash *hash,
 	err = far_alloc(task, key.shard, len, &addr);
 	if (err)
 		return err;
-	epoch = far_epoch_known(task);
-	hash_block_fill(image_at(image, addr), &key, value, image->value_len, epoch);
-	*slot = hash_slot(key.fp, len / HASH_UNIT, far_addr_off(addr), epoch);
+	birth = form_age_now(task);
+	hash_block_fill(image_at(image, addr), hash->root, &key, value, image->value_len,
+			birth);
+	*slot = hash_slot(key.fp, len / HASH_UNIT, far_addr_off(addr), birth);
 	return 0;
 }
 

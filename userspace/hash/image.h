@@ -19,15 +19,12 @@ struct far_hash_image {
 	void *const *base;
 	/*
 	 * Writes key and value number i, 0 to nr_keys - 1; keys differ from each other.
-	 * NULL: far_hash_image_key() and zeros.
+	 * NULL: i, little-endian, in 8 bytes, with zeros behind; and zeros.
 	 */
 	void (*key)(void *arg, uint64_t i, void *buf);
 	void (*value)(void *arg, uint64_t i, void *buf);
 	void *arg;
 };
-
-/* The number i, little-endian, in 8 bytes; further bytes of longer keys are zero. */
-void far_hash_image_key(uint64_t i, void *buf, size_t key_len);
 
 /*
  * Creates a table of that name with these keys, and opens it. Nobody else is at work

@@ -98,7 +98,7 @@ static int insert_match(struct hash_op *op)
 	return err == -EAGAIN && ++op->torn >= HASH_TRIES ? -EBADMSG : err;
 }
 
-/* With the claim held, and the pair read behind it. */
+/* With the claim held, and the pair read behind it. The claim ends with far_must_end(). */
 static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t claim)
 {
 	uint64_t home = hash_home_addr(op);
@@ -111,12 +111,14 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 		slot = hash_insert_room(op);
 		if (slot) {
 			err = insert_fill(op, new, slot, claim);
+			far_must_end(op->task);
 			if (!err)
-				hash_remember(op, slot, new->word, new->block);
+				hash_remember(op, slot, new->word, new->birth);
 			return err;
 		}
 	}
 	also = hash_claim_release(op, home, claim);
+	far_must_end(op->task);
 	if (also)
 		return also;
 	if (!err) {
@@ -176,14 +178,19 @@ static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round
 	far_cas(op->task, hash_home_addr(op), idle, claim, &op->word[0]);
 	hash_pair_read(op);
 	err = far_sync(op->task);
+	if (err == -ETIME)
+		return err;
+	far_must_begin(op->task);
 	if (err) {
 		new->written = 0;
 		if (err != -ESTALE)
 			hash_claim_release(op, hash_home_addr(op), claim);
+		far_must_end(op->task);
 		return err;
 	}
 	if (op->word[0] == idle)
 		return insert_claimed(op, new, claim);
+	far_must_end(op->task);
 	return insert_lost(op, op->word[0], round);
 }
 
@@ -252,12 +259,14 @@ static int insert_race(struct hash_op *op, struct hash_new *new)
 		err = insert_split(op, hash_depth(hash_home_header(op)));
 		return err ? err : -EAGAIN;
 	}
+	far_must_begin(op->task);
 	far_cas(op->task, slot, 0, new->word, &op->word[1]);
 	err = far_sync(op->task);
 	op->unsure = !!err;
-	if (err)
-		return err;
-	return op->word[1] ? -EAGAIN : race_recheck(op, slot, new->word);
+	if (!err)
+		err = op->word[1] ? -EAGAIN : race_recheck(op, slot, new->word);
+	far_must_end(op->task);
+	return err;
 }
 
 int hash_insert_new(struct hash_op *op, struct hash_new *new)

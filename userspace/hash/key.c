@@ -33,27 +33,28 @@ int hash_moved(uint32_t dir, unsigned from, unsigned to)
 	return bits ? __builtin_ctzll(bits) : -1;
 }
 
-uint64_t hash_block_sum(const struct hash_block *block)
+uint64_t hash_block_sum(const struct hash_block *block, uint64_t root)
 {
-	return XXH3_64bits(&block->dir, HASH_BLOCK_HEAD - sizeof(block->sum) +
-					block->key_len + block->val_len);
+	return XXH3_64bits_withSeed(&block->dir,
+				    HASH_BLOCK_HEAD - sizeof(block->sum) + block->key_len +
+				    block->val_len, root);
 }
 
-void hash_block_fill(struct hash_block *block, const struct hash_key *key,
-		     const void *value, size_t val_len, uint64_t epoch)
+void hash_block_fill(struct hash_block *block, uint64_t root, const struct hash_key *key,
+		     const void *value, size_t val_len, struct form_age birth)
 {
 	size_t used = HASH_BLOCK_HEAD + key->len + val_len;
 
 	block->dir = hash_key_dir(key);
 	block->val_len = val_len;
 	block->key_len = key->len;
-	block->epoch = epoch;
+	block->birth = form_age_low(birth, HASH_BIRTH_BITS);
 	block->reserved = 0;
 	memcpy(block->data, key->data, key->len);
 	if (val_len)
 		memcpy(block->data + key->len, value, val_len);
 	memset((uint8_t *)block + used, 0, hash_block_len(key->len, val_len) - used);
-	block->sum = hash_block_sum(block);
+	block->sum = hash_block_sum(block, root);
 }
 
 int hash_block_sane(const struct hash_block *block)
@@ -69,19 +70,10 @@ int hash_slot_fits(uint64_t word, const struct hash_block *block)
 	       hash_slot_units(word) == (units > HASH_MAX_UNITS ? 0 : units);
 }
 
-uint64_t hash_root_sum(const struct hash_root *root)
+uint64_t hash_root_sum(const struct hash_root *root, uint64_t addr)
 {
-	XXH3_state_t *state = XXH3_createState();
-	uint64_t zero = 0;
-	uint64_t sum = 0;
+	uint64_t shards = XXH3_64bits_withSeed(root->shard, root->nr_shards *
+					       sizeof(root->shard[0]), addr);
 
-	if (!state)
-		return 0;
-	XXH3_64bits_reset(state);
-	XXH3_64bits_update(state, root, offsetof(struct hash_root, sum));
-	XXH3_64bits_update(state, &zero, sizeof(zero));
-	XXH3_64bits_update(state, root->shard, root->nr_shards * sizeof(root->shard[0]));
-	sum = XXH3_64bits_digest(state);
-	XXH3_freeState(state);
-	return sum;
+	return XXH3_64bits_withSeed(root, offsetof(struct hash_root, sum), shards);
 }

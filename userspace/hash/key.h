@@ -33,15 +33,19 @@ static inline uint32_t hash_key_dir(const struct hash_key *key)
  */
 int hash_moved(uint32_t dir, unsigned from, unsigned to);
 
-/* The block of a key and a value, at `block`, which has hash_block_len() bytes. */
-void hash_block_fill(struct hash_block *block, const struct hash_key *key,
-		     const void *value, size_t val_len, uint64_t epoch);
-/* The sum that a block with these lengths should have. */
-uint64_t hash_block_sum(const struct hash_block *block);
+/*
+ * The block of a key and a value in the table with that root, at `block`, which has
+ * hash_block_len() bytes.
+ */
+void hash_block_fill(struct hash_block *block, uint64_t root, const struct hash_key *key,
+		     const void *value, size_t val_len, struct form_age birth);
+/* The sum that a block of that table with these lengths should have. */
+uint64_t hash_block_sum(const struct hash_block *block, uint64_t root);
 /* Whether the lengths in a block's head can be. */
 int hash_block_sane(const struct hash_block *block);
 /* The same, and whether a slot word that names the block says so too. */
 int hash_slot_fits(uint64_t word, const struct hash_block *block);
-uint64_t hash_root_sum(const struct hash_root *root);
+/* The sum of a root that lies at far address addr. */
+uint64_t hash_root_sum(const struct hash_root *root, uint64_t addr);
 
 #endif

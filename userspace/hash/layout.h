@@ -21,9 +21,10 @@
 #include <far/addr.h>
 
 #include "../core/turn.h"
+#include "../form/age.h"
 
 #define HASH_MAGIC		UINT64_C(0x4853414852414601)	/* "\1FARHASH" */
-#define HASH_VERSION		2u
+#define HASH_VERSION		3u
 #define HASH_SUB_MAGIC		0x53425553u			/* "SUBS" */
 
 #define HASH_MAX_DEPTH		32u	/* bits of the first hash that choose a subtable */
@@ -55,7 +56,8 @@ struct hash_root {
 	uint32_t groups;	/* of each subtable */
 	uint32_t first_depth;	/* of each shard when it was created */
 	uint32_t nr_shards;
-	uint64_t sum;		/* XXH3 of all else, with 0 here */
+	uint64_t sum;		/* XXH3 of what is before; its seed that of the shards, */
+				/* and of that one the root's address */
 	struct hash_shard shard[];
 };
 
@@ -78,7 +80,8 @@ struct hash_sub {
 	uint8_t born;		/* depth when it was made */
 	uint8_t reserved[5];
 	uint64_t splitter;	/* hint: who splits it, hash_splitter() */
-	uint64_t zero[5];
+	uint64_t copy;		/* what becomes a sibling: copy.h */
+	uint64_t zero[4];
 	uint64_t sibling[HASH_MAX_DEPTH];
 	/* groups follow */
 };
@@ -144,15 +147,29 @@ static inline uint64_t hash_splitter(uint64_t who, unsigned depth)
 }
 
 /*
+ * hash_sub.copy: owner and incarnation (0: nobody), and the offset of the copy of a split,
+ * in units, on the node of its shard. 0: none.
+ */
+static inline uint64_t hash_copy_word(uint64_t who, uint64_t off)
+{
+	return (who & HASH_WHO_MASK) | off / HASH_UNIT;
+}
+
+static inline uint64_t hash_copy_off(uint64_t copy)
+{
+	return (copy & ~HASH_WHO_MASK) * HASH_UNIT;
+}
+
+/*
  * A slot; 0 is empty:
  *
  *	63   56 55   48 47                14 13     1     0
  *	|  fp  |  len  |  block's offset/64 |  tag  | frozen |
  *
  * fp: 8 bits of the first hash. len: of the block, in units; 0 when it has more than
- * 255. The block lies on the node of its shard. tag: the low bits of the epoch in
- * which the block was allocated, so that a word comes back to a slot after
- * HASH_TAG_SPAN epochs at the earliest. frozen: a split copies this slot; it changes
+ * 255. The block lies on the node of its shard. tag: the low bits of the block's birth
+ * (form/age.h), so that a word comes back to a slot after HASH_TAG_SPAN epochs at the
+ * earliest. frozen: a split copies this slot; it changes
  * no more until the split has happened.
  */
 #define HASH_FROZEN		UINT64_C(1)
@@ -160,12 +177,13 @@ static inline uint64_t hash_splitter(uint64_t who, unsigned depth)
 #define HASH_TAG_SPAN		(UINT64_C(1) << HASH_TAG_BITS)
 #define HASH_MAX_UNITS		255u	/* whose number a slot can hold */
 
-static inline uint64_t hash_slot(uint8_t fp, uint64_t units, uint64_t off, uint64_t epoch)
+static inline uint64_t hash_slot(uint8_t fp, uint64_t units, uint64_t off,
+				 struct form_age birth)
 {
 	uint64_t len = units > HASH_MAX_UNITS ? 0 : units;
 
 	return (uint64_t)fp << 56 | len << 48 | off / HASH_UNIT << 14 |
-	       (epoch & (HASH_TAG_SPAN - 1)) << 1;
+	       form_age_low(birth, HASH_TAG_BITS) << 1;
 }
 
 static inline uint8_t hash_slot_fp(uint64_t slot)
@@ -191,16 +209,23 @@ static inline unsigned hash_slot_tag(uint64_t slot)
 
 /* A block; the key follows, then the value. */
 struct hash_block {
-	uint64_t sum;		/* XXH3 of all behind it, padding not included */
+	uint64_t sum;		/* XXH3 of all behind it but padding; the seed is the root */
 	uint32_t dir;		/* low 32 bits of the first hash */
 	uint32_t val_len;
-	uint32_t epoch;		/* low 32 bits; its lower ones are the slot's tag */
+	uint32_t birth;		/* low bits of it; the lower ones are the slot's tag */
 	uint16_t key_len;
 	uint16_t reserved;
 	uint8_t data[];
 };
 
 #define HASH_BLOCK_HEAD		24u
+#define HASH_BIRTH_BITS		32u
+
+/* Whether a block was born when the block that a slot word names was, as far as it says. */
+static inline int hash_slot_born(uint64_t word, const struct hash_block *block)
+{
+	return hash_slot_tag(word) == (block->birth & (HASH_TAG_SPAN - 1));
+}
 
 static inline uint64_t hash_block_len(size_t key_len, size_t val_len)
 {
@@ -255,7 +280,8 @@ HASH_PIN(hash_sub, shard, 8);
 HASH_PIN(hash_sub, born, 10);
 HASH_PIN(hash_sub, reserved, 11);
 HASH_PIN(hash_sub, splitter, 16);
-HASH_PIN(hash_sub, zero, 24);
+HASH_PIN(hash_sub, copy, 24);
+HASH_PIN(hash_sub, zero, 32);
 HASH_PIN(hash_sub, sibling, 64);
 static_assert(sizeof(struct hash_sub) == HASH_SUB_HEAD, "hash_sub");
 HASH_PIN(hash_bucket, header, 0);
@@ -264,7 +290,7 @@ static_assert(sizeof(struct hash_bucket) == HASH_BUCKET, "hash_bucket");
 HASH_PIN(hash_block, sum, 0);
 HASH_PIN(hash_block, dir, 8);
 HASH_PIN(hash_block, val_len, 12);
-HASH_PIN(hash_block, epoch, 16);
+HASH_PIN(hash_block, birth, 16);
 HASH_PIN(hash_block, key_len, 20);
 HASH_PIN(hash_block, reserved, 22);
 HASH_PIN(hash_block, data, 24);

@@ -10,7 +10,6 @@
 int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
 		  struct hash_new *new)
 {
-	uint64_t epoch;
 	int err;
 
 	if (val_len > FAR_HASH_MAX_VALUE)
@@ -23,10 +22,12 @@ int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
 	if (err)
 		return err;
 	/* behind far_alloc(): newer than the grace period of whoever had it before */
-	epoch = op->hash->variant == HASH_BLIND_CACHE ? 0 : far_epoch_known(op->task);
-	hash_block_fill(new->block, &op->key, value, val_len, epoch);
+	new->birth = form_age_now(op->task);
+	if (op->hash->variant == HASH_BLIND_CACHE)
+		new->birth.epoch = 0;
+	hash_block_fill(new->block, op->hash->root, &op->key, value, val_len, new->birth);
 	new->word = hash_slot(op->key.fp, new->len / HASH_UNIT, far_addr_off(new->addr),
-			      epoch);
+			      new->birth);
 	new->written = 0;
 	return 0;
 }

@@ -9,8 +9,8 @@
 
 #include "../core/epoch.h"
 #include "../core/task.h"
+#include "../form/key.h"
 
-#define OP_TRIES	4u	/* connections that may break under one operation */
 /* processor time of an operation, declared to the model */
 #define GET_COST_NS	300u
 #define CHANGE_COST_NS	600u
@@ -25,9 +25,10 @@ int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *has
 	op->task = task;
 	op->hash = hash;
 	op->batch = NULL;
+	op->unsure = 0;		/* an epoch that cannot be entered leaves it so */
 	hash_key_init(&op->key, key, key_len, hash->groups, hash->nr_shards);
 	if (hash->cache)
-		op->id = hash_cache_id(hash->cache, key, key_len);
+		op->id = hash_cache_id(hash->cache, key, key_len, op->key.first);
 	return 0;
 }
 
@@ -43,14 +44,12 @@ int hash_op_start(struct hash_op *op)
 	op->pair[1] = (struct hash_bucket *)(buf + HASH_COMBINED);
 	op->head = (struct hash_sub *)(buf + 2 * HASH_COMBINED);
 	op->word = (uint64_t *)(buf + 2 * HASH_COMBINED + HASH_SUB_HEAD);
-	hash_turn_init(op, (struct far_turn_seen *)(op->word + HASH_OP_WORDS));
-	op->epoch = far_epoch_known(op->task);
+	op->age = form_age_now(op->task);
 	op->may_insert = 0;
 	op->present = 0;
 	op->unsure = 0;
 	op->looks = 0;
 	op->hinted = 0;
-	hash_locate(op);
 	return 0;
 }
 
@@ -80,25 +79,18 @@ static int alone_once(struct hash_op *op, const struct hash_args *args)
 	return err;
 }
 
-/*
- * Once more if the space was full until memory was reclaimed, or a connection broke
- * before anything was changed.
- */
-static int op_alone(struct hash_op *op, const struct hash_args *args)
-{
-	int reclaimed = 0;
-	unsigned i;
-	int err = 0;
+struct frame {
+	struct form_key form;
+	struct hash_op *op;
+	const struct hash_args *args;
+};
 
-	for (i = 0; i < OP_TRIES; i++) {
-		err = alone_once(op, args);
-		if (err == -ENOSPC && !reclaimed) {
-			reclaimed = 1;
-			far_reclaim(op->task);
-		} else if (err != -EIO || op->unsure) {
-			break;
-		}
-	}
+static int run_once(struct form_run *run)
+{
+	const struct frame *frame = (const struct frame *)run;
+	int err = alone_once(frame->op, frame->args);
+
+	run->unsure = err == -EIO && frame->op->unsure;
 	return err;
 }
 
@@ -167,29 +159,50 @@ static enum far_combine_how lead_once(struct hash_op *op)
 	return how;
 }
 
-static int op_combined(struct hash_op *op, const struct hash_args *args)
+static void key_describe(const struct form_key *key, struct far_combine_op *op)
 {
-	struct far_combine_op mine = {
-		.structure = op->hash->root,
-		.hash = far_rng_mix(op->key.first ^ op->hash->root),
-		.key = op->key.data, .key_len = op->key.len,
-		.value = args->value, .value_len = args->value_len,
-		.room = args->room, .room_len = args->room_len,
-		.kind = args->kind,
-	};
-	struct far_combine_batch batch;
+	const struct frame *frame = (const struct frame *)key;
+	const struct hash_args *args = frame->args;
+
+	op->key = frame->op->key.data;
+	op->key_len = frame->op->key.len;
+	op->value = args->value;
+	op->value_len = args->value_len;
+	op->room = args->room;
+	op->room_len = args->room_len;
+	op->kind = args->kind;
+}
+
+static enum far_combine_how key_lead(struct form_key *key, struct far_combine_batch *batch)
+{
+	struct hash_op *op = ((struct frame *)key)->op;
 	enum far_combine_how how;
 
-	how = far_combine_begin(op->task, op->hash->combine, &mine, &batch);
-	op->batch = &batch;
-	while (how == FAR_COMBINE_LEAD)
-		how = lead_once(op);
+	op->batch = batch;
+	how = lead_once(op);
 	op->batch = NULL;
-	if (how == FAR_COMBINE_ALONE)
-		return op_alone(op, args);
-	if (args->ret_len && (!mine.status || mine.status == -EMSGSIZE))
-		*args->ret_len = mine.len;
-	return mine.status;
+	return how;
+}
+
+/*
+ * Changes combine always: two of one client would lose their CAS to each other. Gets do if
+ * the key is hot.
+ */
+static int op_of_key(struct hash_op *op, const struct hash_args *args)
+{
+	struct frame frame = {
+		.form = {
+			.run = { .task = op->task, .once = run_once },
+			.table = op->hash->combine,
+			.hash = op->key.first,
+			.always = args->kind != FAR_COMBINE_GET,
+			.ret_len = args->ret_len,
+			.describe = key_describe, .lead = key_lead,
+		},
+		.op = op, .args = args,
+	};
+
+	return form_key_do(&frame.form);
 }
 
 int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
@@ -207,7 +220,7 @@ int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
 	if (err)
 		return err;
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
-	err = hash->combine ? op_combined(&op, args) : op_alone(&op, args);
+	err = op_of_key(&op, args);
 	far_op_end(task);
 	return err;
 }

@@ -9,7 +9,7 @@
  *	claim.c	   claims of buckets		batch.c	  mget, mput
  *	split.c	   a subtable becomes two	scan.c	  scan, stat
  *	walk.c	   what a check walks		image.c	  a table made at once
- *	turn.c	   hot keys, in turns
+ *	turn.c	   hot keys, in turns		copy.c	  the memory of a split
  */
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H
@@ -20,6 +20,7 @@
 #include <far/hash.h>
 
 #include "../core/combine.h"
+#include "../core/deadline.h"
 #include "cache.h"
 #include "dir.h"
 #include "key.h"
@@ -37,7 +38,6 @@ struct far_hash {
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 	struct far_turns *turns;	/* NULL: none are taken */
 	uint64_t *turn_at;		/* far address of the turns of each shard */
-	atomic_uint nonce;		/* of the next claim */
 	atomic_int hint_misses;		/* of the table: HINT_MISS of replace.c */
 	atomic_int puts_fresh;		/* the last batch of puts had new keys most of all */
 	struct hash_dir *dir;		/* of each shard */
@@ -71,12 +71,13 @@ struct hash_op {
 	struct far_hash *hash;
 	struct hash_key key;
 	struct hash_id id;		/* for the cache */
-	uint64_t epoch;			/* E was at least this when it began */
+	struct form_age age;		/* before the READ of slots that decides was posted */
 
 	uint64_t sub;			/* the subtable, and its depth as far as is known */
 	unsigned depth;
 	struct hash_bucket *pair[2];	/* copies of the two combined buckets */
-	uint64_t *word;			/* registered room for HASH_OP_WORDS words */
+	uint64_t *word;			/* registered room for HASH_OP_WORDS words, and
+					   behind them what turn.seen points to */
 	struct hash_sub *head;		/* registered room */
 	struct hash_cand cand[HASH_PAIR_SLOTS];
 	unsigned nr_cand;
@@ -87,7 +88,8 @@ struct hash_op {
 	int unsure;			/* of the last CAS nobody knows whether it happened */
 	unsigned torn;			/* how often an insert has met no block */
 	unsigned looks;			/* of the hint, and for the next one */
-	int hinted;			/* there was one */
+	int hinted;			/* there was one: */
+	struct hash_hint hint;		/* as the cache has it; addr 0: not any more */
 	int queued;			/* changes the key in its turn */
 	int patient;			/* and keeps that until it has done so */
 	struct far_turn turn;
@@ -107,7 +109,7 @@ static inline int hash_far_err(int err)
 /* -EINVAL, -E2BIG: a key that cannot be. It is alone. */
 int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len);
-/* Buffers, and the first guess of the subtable; inside of an epoch. */
+/* Buffers; inside of an epoch. */
 int hash_op_start(struct hash_op *op);
 /* Runs an operation from begin to end: alone, or with others of the same key. */
 int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
@@ -116,26 +118,32 @@ int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
 /* Before the READ of slots is posted that decides what the key has. */
 static inline void hash_deciding(struct hash_op *op)
 {
+	op->age = form_age_now(op->task);
 	if (op->batch)
 		far_combine_again(op->batch);
 }
 
-/* Before the CAS that changes what the key has is posted, and after it has lost. */
+/*
+ * Before the CAS that changes what the key has is posted, and after it has lost. Between
+ * the two, or for good, the operation has no deadline.
+ */
 static inline void hash_publishing(struct hash_op *op)
 {
+	far_must_begin(op->task);
 	if (op->batch)
 		far_combine_publish(op->batch);
 }
 
 static inline void hash_lost(struct hash_op *op)
 {
+	far_must_end(op->task);
 	if (op->batch)
 		far_combine_lost(op->batch);
 }
 
 /* find.c */
 
-/* Chooses the subtable from the directory. */
+/* Chooses the subtable from the directory: before all but a get by a hint. */
 void hash_locate(struct hash_op *op);
 /* Appends the READs of the two combined buckets. */
 void hash_pair_read(struct hash_op *op);
@@ -192,6 +200,7 @@ struct hash_new {
 	uint64_t addr;
 	uint64_t len;
 	uint64_t word;		/* for the slot */
+	struct form_age birth;
 	int written;		/* its WRITE was appended */
 };
 
@@ -220,12 +229,14 @@ int hash_replace_hint(struct hash_op *op, struct hash_new *new);
  * After a hint was tried, or looked at: op->looks for the next one. A wrong one remains,
  * to look at.
  */
-void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right);
+void hash_hint_judge(struct hash_op *op, int right);
 /*
- * What the cache knows of the key; to_replace: only what a CAS may be built on, a word
- * that cannot have come back to its slot. Whether there is something.
+ * What the cache knows of the key: op->hint; to_replace: only what a CAS may be built on, a
+ * word that cannot have come back to its slot. Whether there is something.
  */
-int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint);
+int hash_hint_get(struct hash_op *op, int to_replace);
+/* The cache knows nothing of the key any more. */
+void hash_hint_drop(struct hash_op *op);
 /*
  * After a connection broke under a CAS of op->found to `word`: 1 it happened, 0 it did
  * not, an error with op->unsure: nobody knows.
@@ -233,9 +244,11 @@ int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint
 int hash_replace_fate(struct hash_op *op, uint64_t word);
 /* After that CAS has succeeded: the cache, and the old block. */
 void hash_replace_done(struct hash_op *op, struct hash_new *new);
-/* Remembers that `word` was in the slot at addr; block as READ or written. */
-void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
-		   const struct hash_block *block);
+/*
+ * Remembers that `word` was in the slot at addr when E had reached that age: op->age for
+ * what was READ, the birth of the block that the operation has put there.
+ */
+void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word, struct form_age age);
 
 /* get.c */
 
@@ -246,10 +259,8 @@ int hash_get_copy(const struct hash_block *block, const struct hash_args *args);
 
 /* turn.c */
 
-/* Whether changes of the key are made in turns. */
-int hash_turn_hot(const struct hash_op *op);
-/* No turn so far; seen is registered. */
-void hash_turn_init(struct hash_op *op, struct far_turn_seen *seen);
+/* No turn so far; before an operation changes the key. */
+void hash_turn_init(struct hash_op *op);
 /*
  * Waits for the operation's turn; op->word[0] is then what the slot at op->found.addr
  * has. An error of far_sync(): it has no turn.
@@ -261,7 +272,7 @@ void hash_turn_end(struct hash_op *op);
 /* update.c: what changes a key, by kind. Afterwards op->present is right. */
 int hash_change(struct hash_op *op, const struct hash_args *args);
 
-/* table.c: opens the table with that root. */
+/* table.c: opens the table with that root, and knows one subtable of each shard. */
 int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_hash);
 
 /* create.c: the head of a new subtable. */
@@ -291,7 +302,8 @@ uint64_t hash_claim_word(struct hash_op *op, uint64_t idle);
 int hash_claim_release(struct hash_op *op, uint64_t addr, uint64_t claim);
 /*
  * Somebody else's claim was found at addr. Waits a little, the longer the higher
- * `round` is, or takes it away if its owner is dead. 0 or an error of far_sync().
+ * `round` is, or takes it away if its owner is dead. 0 or an error of far_sync(); -ETIME:
+ * the operation is late.
  */
 int hash_claim_wait(struct far_task *task, uint64_t addr, uint64_t header,
 		    unsigned round);

@@ -5,13 +5,12 @@
  * The CAS compares with a word that was seen to name a block of the key. It succeeds
  * only if the slot still says so: a word comes back to a slot only when its block was
  * given up and allocated again, which takes a grace period, hence never within an
- * operation; and then the tag differs for HASH_TAG_SPAN epochs.
+ * operation; and then the tag tells (form/age.h) for about HASH_TAG_SPAN epochs.
  */
 #include "priv.h"
 
 #include <errno.h>
 
-#include "../core/epoch.h"
 #include "../core/stats.h"
 #include "../core/task.h"
 
@@ -27,28 +26,22 @@
  */
 #define HINT_MISS	16
 #define HINT_MISSES_MAX	1024
-/*
- * What this client knows of E may be old by the time for which a client can be silent
- * without being fenced; half of the tags are left for that.
- */
-#define HINT_SLACK	(HASH_TAG_SPAN / 2)
+/* A hint is renewed in the cache when it would be refused within so many epochs. */
+#define HINT_RENEW	(HASH_TAG_SPAN / 8)
 
-/* Whether the hint's word cannot have come back since it was seen. */
-static int hint_fresh(struct hash_op *op, const struct hash_hint *hint)
+/* Whether the hint's word cannot have come back since it was seen, in the epoch of now. */
+static int hint_fresh(const struct hash_op *op, struct form_age now)
 {
-	uint64_t ahead = (hash_slot_tag(hint->word) - hint->epoch) & (HASH_TAG_SPAN - 1);
-
-	if (op->hash->variant == HASH_BLIND_CACHE)
-		return 1;
-	return far_epoch_known(op->task) + HINT_SLACK <
-	       hint->epoch + (ahead ? ahead : HASH_TAG_SPAN);
+	return op->hash->variant == HASH_BLIND_CACHE ||
+	       !form_age_after(hash_slot_tag(op->hint.word), HASH_TAG_BITS, op->hint.age,
+			       now);
 }
 
 /*
  * Whether hints are right is noted per key, since others may change some keys and not
  * others, and of the table, for keys of which nothing is known yet.
  */
-void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right)
+void hash_hint_judge(struct hash_op *op, int right)
 {
 	atomic_int *misses = &op->hash->hint_misses;
 	int now = atomic_load_explicit(misses, memory_order_relaxed);
@@ -58,8 +51,8 @@ void hash_hint_judge(struct hash_op *op, struct hash_hint *hint, int right)
 		now -= now ? 1 : 0;
 	} else {
 		op->looks = HINT_LOOKS;
-		hint->looks = HINT_LOOKS;
-		hash_cache_put(op->hash->cache, &op->id, hint);
+		op->hint.looks = HINT_LOOKS;
+		hash_cache_put(op->hash->cache, &op->id, &op->hint);
 		now += now < HINT_MISSES_MAX ? HINT_MISS : 0;
 	}
 	/* a store that is lost to another thread's makes no difference */
@@ -75,29 +68,39 @@ static unsigned hint_looks(const struct hash_op *op)
 	       HINT_LOOKS : 0;
 }
 
-int hash_hint_get(struct hash_op *op, int to_replace, struct hash_hint *ret_hint)
+int hash_hint_get(struct hash_op *op, int to_replace)
 {
-	if (!op->hash->cache || !hash_cache_get(op->hash->cache, &op->id, ret_hint))
+	if (!op->hash->cache || !hash_cache_get(op->hash->cache, &op->id, &op->hint))
 		return 0;
-	op->looks = ret_hint->looks;
+	op->looks = op->hint.looks;
 	op->hinted = 1;
-	return !to_replace || hint_fresh(op, ret_hint);
+	return !to_replace || hint_fresh(op, form_age_now(op->task));
 }
 
-void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word,
-		   const struct hash_block *block)
+void hash_hint_drop(struct hash_op *op)
+{
+	op->hint.addr = FAR_NIL;
+	if (op->hash->cache)
+		hash_cache_drop(op->hash->cache, &op->id);
+}
+
+/* Whether the cache has this already, and young enough for a while. */
+static int hint_stands(const struct hash_op *op, uint64_t addr, uint64_t word,
+		     struct form_age age)
+{
+	age.epoch += HINT_RENEW;
+	return op->hinted && op->hint.addr == addr && op->hint.word == word &&
+	       op->hint.looks == op->looks && hint_fresh(op, age);
+}
+
+void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word, struct form_age age)
 {
 	struct hash_hint hint = {
-		.addr = addr, .word = word, .epoch = op->epoch, .looks = hint_looks(op),
+		.addr = addr, .word = word, .age = age, .looks = hint_looks(op),
 	};
-	int32_t newer = (int32_t)(block->epoch - (uint32_t)op->epoch);
 
-	if (!op->hash->cache)
-		return;
-	/* the block's own epoch was reached too, whatever this client knows */
-	if (newer > 0)
-		hint.epoch += newer;
-	hash_cache_put(op->hash->cache, &op->id, &hint);
+	if (op->hash->cache && !hint_stands(op, addr, word, age))
+		hash_cache_put(op->hash->cache, &op->id, &hint);
 }
 
 int hash_replace_fate(struct hash_op *op, uint64_t word)
@@ -273,9 +276,9 @@ void hash_replace_done(struct hash_op *op, struct hash_new *new)
 {
 	op->present = 1;
 	if (new)
-		hash_remember(op, op->found.addr, new->word, new->block);
-	else if (op->hash->cache)
-		hash_cache_drop(op->hash->cache, &op->id);
+		hash_remember(op, op->found.addr, new->word, new->birth);
+	else
+		hash_hint_drop(op);
 	hash_retire_word(op, op->found.word, op->found.block);
 }
 
@@ -330,21 +333,21 @@ static void hint_count(struct hash_op *op, int right)
  * Whether the slot still has what the hint says, before a CAS is built on it. -EAGAIN:
  * op->found is what the key has now.
  */
-static int hint_look(struct hash_op *op, struct hash_hint *hint)
+static int hint_look(struct hash_op *op)
 {
 	int right;
 	int err;
 
 	err = replace_look(op);
-	right = !err && op->found.word == hint->word;
+	right = !err && op->found.word == op->hint.word;
 	hint_count(op, right);
 	if (!err)
-		hash_hint_judge(op, hint, right);
+		hash_hint_judge(op, right);
 	return err ? err : -EAGAIN;
 }
 
 /* The CAS by the hint. -EAGAIN: it was wrong, but op->found is what the key has now. */
-static int hint_try(struct hash_op *op, struct hash_hint *hint, struct hash_new *new)
+static int hint_try(struct hash_op *op, struct hash_new *new)
 {
 	uint64_t seen;
 	int err;
@@ -352,7 +355,7 @@ static int hint_try(struct hash_op *op, struct hash_hint *hint, struct hash_new 
 	err = replace_once(op, new, &seen);
 	hint_count(op, !err);
 	if (!err || err == -EAGAIN)
-		hash_hint_judge(op, hint, !err);
+		hash_hint_judge(op, !err);
 	if (!err)
 		hash_replace_done(op, new);
 	if (err != -EAGAIN)
@@ -363,19 +366,18 @@ static int hint_try(struct hash_op *op, struct hash_hint *hint, struct hash_new 
 
 int hash_replace_hint(struct hash_op *op, struct hash_new *new)
 {
-	struct hash_hint hint;
 	int err;
 
-	if (!hash_hint_get(op, 1, &hint)) {
+	if (!hash_hint_get(op, 1)) {
 		hint_count(op, 0);
 		return -EAGAIN;
 	}
-	op->found = (struct hash_cand) { .addr = hint.addr, .word = hint.word };
+	op->found = (struct hash_cand) { .addr = op->hint.addr, .word = op->hint.word };
 	if (op->queued || op->looks)
-		err = hint_look(op, &hint);
+		err = hint_look(op);
 	else
-		err = hint_try(op, &hint, new);
+		err = hint_try(op, new);
 	if (err == -ENOENT)
-		hash_cache_drop(op->hash->cache, &op->id);
+		hash_hint_drop(op);
 	return err == -EAGAIN ? hash_replace(op, new) : err;
 }

@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "../core/deadline.h"
 #include "../core/task.h"
 
 struct scan {
@@ -47,20 +48,24 @@ static int scan_key(void *arg, const struct hash_view *view, const struct hash_s
 {
 	const struct hash_block *block = seen->block;
 	struct scan *scan = arg;
+	int ret;
 
 	(void)view;
-	if (seen->damaged || block->sum != hash_block_sum(block))
+	if (seen->damaged || block->sum != hash_block_sum(block, scan->hash->root))
 		return -EBADMSG;
 	if (scan_given(scan, seen))
 		return 0;
-	return scan->each(scan->arg, block->data, block->key_len,
-			  block->data + block->key_len, block->val_len);
+	ret = scan->each(scan->arg, block->data, block->key_len,
+			 block->data + block->key_len, block->val_len);
+	far_op_renew(scan->task);
+	return ret;
 }
 
 static int scan_view(void *arg, const struct hash_view *view)
 {
 	struct scan *scan = arg;
 
+	far_op_renew(scan->task);
 	memset(scan->given, 0, hash_view_slots(scan->hash) * sizeof(*scan->given));
 	return hash_view_each(scan->task, scan->hash, view, 1, scan_key, scan);
 }
@@ -113,6 +118,7 @@ static int stat_view(void *arg, const struct hash_view *view)
 	struct stat *stat = arg;
 	struct far_hash_stats *stats = &stat->stats;
 
+	far_op_renew(stat->task);
 	stats->subtables++;
 	stats->slots += hash_view_slots(stat->hash);
 	stats->table_bytes += hash_sub_len(stat->hash->groups);

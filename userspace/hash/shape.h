@@ -15,11 +15,4 @@ int hash_shape_of(uint64_t expected, unsigned nr_shards, struct hash_shape *ret_
 /* Whether a root may say so many groups. */
 int hash_shape_sane(unsigned groups);
 
-/*
- * A new subtable with that suffix, hash_sub_len() bytes at buf, empty; sub[] are the
- * far addresses of all of its shard, by suffix.
- */
-void hash_sub_fill(void *buf, const struct hash_shape *shape, uint32_t suffix,
-		   unsigned shard, const uint64_t *sub);
-
 #endif

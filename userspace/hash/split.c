@@ -2,6 +2,7 @@
 /*
  * A split: the keys of a subtable that have the next bit set move to a new one.
  *
+ *	0  memory	for the copy, which is noted: see copy.h
  *	1  headers	idle(d) -> moving(d), each once nobody claims it: from then on
  *			nobody inserts here
  *	2  freeze	slots of keys that move: word -> word | frozen
@@ -14,21 +15,23 @@
  * of clients may go through them at once, and one that dies stops nobody. One that was
  * asleep finds the headers behind its split, and so does nothing to the next one: only
  * frozen words do not say whose they are, hence step 5 looks at a header behind them.
- * The copies of those that lose step 4 are freed. That only one works as a rule is a courtesy,
- * by the word `splitter`; who has waited in vain helps.
+ * That only one works as a rule is a courtesy, by the word `splitter`; who has waited in
+ * vain helps.
  */
-#include "priv.h"
+#include "copy.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "../core/alloc.h"
+#include "../core/core.h"
 #include "../core/owner.h"
 
 #define PIECE_GROUPS	32u	/* at most; the whole of a subtable by default */
 #define PIECE_SLOTS	(PIECE_GROUPS * HASH_GROUP_SLOTS)
 #define PIECE_MAINS	(PIECE_GROUPS * 2)
 
+#define FATE_TRIES	8u	/* connections that may break while a fate is looked up */
 #define WAIT_MIN	10000u		/* ns */
 #define WAIT_ROUNDS	12u		/* about 20 ms in all */
 
@@ -39,9 +42,12 @@ struct split {
 	uint64_t sub;
 	uint32_t suffix;
 	unsigned depth;
+	bool inner;			/* within a later split: it has a sibling */
 	unsigned groups;		/* of a piece */
-	uint64_t copy;			/* of this client; FAR_NIL: none */
+	struct hash_copy copy;		/* what this client makes the sibling of */
 	uint64_t sibling;		/* once it is published */
+	uint64_t mine;			/* what the subtable notes in `splitter` */
+	int released;			/* and does not any more */
 	/* registered memory */
 	struct hash_sub *head;
 	struct hash_bucket *piece;	/* of the subtable */
@@ -78,6 +84,60 @@ static int split_header_fits(const struct split *split, uint64_t header)
 	return depth >= split->depth;
 }
 
+/* Ends the split of a lower depth, which some headers are behind already. */
+static int split_before(const struct split *split, unsigned depth);
+
+/* Waits until the claim that was seen there has ended. */
+static int split_claim_end(struct split *split, uint64_t addr, uint64_t claim)
+{
+	unsigned round;
+	int err = 0;
+
+	for (round = 0, split->seen[0] = claim; !err && split->seen[0] == claim; round++) {
+		err = hash_claim_wait(split->task, addr, claim, round);
+		if (err)
+			break;
+		far_read(split->task, addr, &split->seen[0], sizeof(uint64_t));
+		err = far_sync(split->task);
+	}
+	return err;
+}
+
+/* Appends READs of the headers of a piece. */
+static void split_look(struct split *split, unsigned group)
+{
+	unsigned i;
+
+	for (i = 0; i < 2 * split->groups; i++)
+		far_read(split->task, split->sub + hash_main_off(2 * group + i),
+			 &split->seen[i], sizeof(uint64_t));
+}
+
+/*
+ * Before step 1: each claim that is there now ends. Whoever is late for a client that stands
+ * still with its claim has closed nothing. The headers of the first piece have been READ.
+ */
+static int split_claims(struct split *split)
+{
+	uint64_t header[PIECE_MAINS];
+	unsigned group, i;
+	int err = 0;
+
+	for (group = 0; group < split->hash->groups && !err; group += split->groups) {
+		if (group) {
+			split_look(split, group);
+			err = far_sync(split->task);
+		}
+		memcpy(header, split->seen, 2 * split->groups * sizeof(*header));
+		for (i = 0; i < 2 * split->groups && !err; i++)
+			if (hash_claimed(header[i]))
+				err = split_claim_end(split,
+						      split->sub + hash_main_off(2 * group + i),
+						      header[i]);
+	}
+	return err;
+}
+
 /* Step 1 of one header, behind claims and an earlier split. 1: this split is over. */
 static int split_close_one(struct split *split, uint64_t addr, uint64_t header)
 {
@@ -89,8 +149,7 @@ static int split_close_one(struct split *split, uint64_t addr, uint64_t header)
 		if (!split_header_fits(split, header))
 			return -EBADMSG;
 		if (hash_depth(header) < split->depth)
-			err = hash_split(split->task, split->hash, split->shard,
-					 split->sub, split->suffix, hash_depth(header));
+			err = split_before(split, hash_depth(header));
 		else if (hash_claimed(header))
 			err = hash_claim_wait(split->task, addr, header, round);
 		else
@@ -106,15 +165,14 @@ static int split_close_one(struct split *split, uint64_t addr, uint64_t header)
 	return hash_depth(header) > split->depth;
 }
 
-/* CASes the headers of a piece from one to another. */
-static int split_headers(struct split *split, unsigned group, uint64_t from, uint64_t to)
+/* Appends CASes of the headers of a piece from one to another. */
+static void split_headers(struct split *split, unsigned group, uint64_t from, uint64_t to)
 {
 	unsigned i;
 
 	for (i = 0; i < 2 * split->groups; i++)
 		far_cas(split->task, split->sub + hash_main_off(2 * group + i), from, to,
 			&split->seen[i]);
-	return far_sync(split->task);
 }
 
 /* Step 1. 1: the split is over. */
@@ -126,7 +184,8 @@ static int split_close(struct split *split)
 	int ret;
 
 	for (group = 0; group < split->hash->groups; group += split->groups) {
-		ret = split_headers(split, group, idle, idle | HASH_MOVING);
+		split_headers(split, group, idle, idle | HASH_MOVING);
+		ret = far_sync(split->task);
 		if (ret)
 			return ret;
 		memcpy(header, split->seen, 2 * split->groups * sizeof(*header));
@@ -234,7 +293,7 @@ static int split_copy(struct split *split)
 
 	hash_sub_init(split->head, split->suffix | 1u << split->depth, split->shard,
 		      split->depth + 1);
-	far_write(split->task, split->copy, split->head, sizeof(*split->head));
+	far_write(split->task, split->copy.addr, split->head, sizeof(*split->head));
 	for (group = 0; group < split->hash->groups; group += split->groups) {
 		far_read(split->task, piece_addr(split->sub, group), split->piece,
 			 split->groups * HASH_GROUP);
@@ -244,7 +303,7 @@ static int split_copy(struct split *split)
 		if (err)
 			return err;
 		copy_piece(split);
-		far_write(split->task, piece_addr(split->copy, group), split->twin,
+		far_write(split->task, piece_addr(split->copy.addr, group), split->twin,
 			  split->groups * HASH_GROUP);
 		err = far_sync(split->task);
 		if (err)
@@ -259,31 +318,36 @@ static uint64_t split_word_addr(const struct split *split)
 	       split->depth * sizeof(uint64_t);
 }
 
-/* Step 4. If the connection breaks, what became of the CAS is looked up. */
+/*
+ * Step 4, and the note of the copy ends with it: either the copy is the sibling, or another
+ * one is, and nobody needs a copy. If the connection breaks, what became of the CAS is
+ * looked up.
+ */
 static int split_publish(struct split *split)
 {
+	unsigned i;
 	int err;
 
-	far_cas(split->task, split_word_addr(split), 0, split->copy, &split->seen[0]);
+	far_cas(split->task, split_word_addr(split), 0, split->copy.addr, &split->seen[0]);
+	hash_copy_end(&split->copy);
 	err = far_sync(split->task);
-	if (err == -ESTALE) {
-		split->copy = FAR_NIL;
-		return err;
-	}
-	if (!err) {
-		split->sibling = split->seen[0] ? split->seen[0] : split->copy;
-	} else {
+	if (!err)
+		split->copy.word = 0;
+	if (!err && !split->seen[0])
+		split->seen[0] = split->copy.addr;
+	for (i = 0; i < FATE_TRIES && err && err != -ESTALE; i++) {
 		far_read(split->task, split_word_addr(split), &split->seen[0],
 			 sizeof(uint64_t));
 		err = far_sync(split->task);
-		split->sibling = err ? FAR_NIL : split->seen[0];
 	}
-	if (err)
-		far_alloc_lost(split->task);
-	/* not to be freed if it is, or may be, in use */
-	if (err || split->sibling == split->copy)
-		split->copy = FAR_NIL;
-	return !err && !split->sibling ? -EIO : err;
+	if (err) {
+		hash_copy_lost(&split->copy);
+		return err;
+	}
+	split->sibling = split->seen[0];
+	if (split->sibling == split->copy.addr)
+		hash_copy_published(&split->copy);
+	return split->sibling ? 0 : -EIO;
 }
 
 /*
@@ -333,7 +397,14 @@ static int split_clean(struct split *split)
 	return 0;
 }
 
-/* Step 6. */
+/* Behind what is appended already, the next client may split. */
+static void split_release(struct split *split)
+{
+	far_cas(split->task, split->sub + offsetof(struct hash_sub, splitter), split->mine, 0,
+		NULL);
+}
+
+/* Step 6. The last list lets the next client split. */
 static int split_open(struct split *split)
 {
 	uint64_t from = hash_idle(split->depth, split->suffix) | HASH_MOVING;
@@ -341,37 +412,54 @@ static int split_open(struct split *split)
 	unsigned group;
 	int err = 0;
 
-	for (group = 0; group < split->hash->groups && !err; group += split->groups)
-		err = split_headers(split, group, from, to);
+	for (group = 0; group < split->hash->groups && !err; group += split->groups) {
+		split_headers(split, group, from, to);
+		if (group + split->groups >= split->hash->groups)
+			split_release(split);
+		err = far_sync(split->task);
+	}
+	split->released = !err;
 	return err;
+}
+
+/*
+ * Steps 0 to 4. 1: the split is over. What it has closed and frozen it publishes, however
+ * late it is, unless it waits in vain for a client that stands still.
+ */
+static int split_make(struct split *split)
+{
+	struct hash_copy *copy = &split->copy;
+	int ret = split->inner ? -EBADMSG : hash_copy_enter(copy);
+
+	if (ret)
+		return ret;
+	split_look(split, 0);
+	ret = hash_copy_take(copy, split->depth, &split->sibling);
+	if (!ret && !split->sibling)
+		ret = split_claims(split);
+	if (!ret && !split->sibling)
+		ret = split_close(split);
+	if (!ret && !split->sibling)
+		ret = split_copy(split);
+	if (!ret && !split->sibling)
+		ret = split_publish(split);
+	hash_copy_leave(copy, ret);
+	return ret;
 }
 
 /* All steps that are still to be done. */
 static int split_run(struct split *split)
 {
-	int ret;
+	int ret = split->sibling ? 0 : split_make(split);
 
-	if (!split->sibling) {
-		ret = far_alloc(split->task, split->shard,
-				hash_sub_len(split->hash->groups), &split->copy);
-		if (!ret)
-			ret = split_close(split);
-		if (!ret)
-			ret = split_copy(split);
-		if (!ret)
-			ret = split_publish(split);
-		if (split->copy) {
-			far_free(split->task, split->copy,
-				 hash_sub_len(split->hash->groups));
-			split->copy = FAR_NIL;
-		}
-		/* over and done: the sibling is for the next who looks */
-		if (ret)
-			return ret > 0 ? 0 : ret;
-	}
+	/* over and done: the sibling is for the next who looks */
+	if (ret)
+		return ret > 0 ? 0 : ret;
+	far_must_begin(split->task);
 	ret = split_clean(split);
 	if (!ret)
 		ret = split_open(split);
+	far_must_end(split->task);
 	if (ret < 0)
 		return ret;
 	hash_dir_add(&split->hash->dir[split->shard], split->sibling,
@@ -385,7 +473,7 @@ static int split_run(struct split *split)
  * Waits for another client's split. 1: it is over. 0: it is this client's turn, and
  * split->sibling is the sibling, if there is one already.
  */
-static int split_wait(struct split *split, uint64_t mine)
+static int split_wait(struct split *split)
 {
 	uint64_t addr = split->sub + offsetof(struct hash_sub, splitter);
 	unsigned last = 2 * split->hash->groups - 1;
@@ -394,17 +482,16 @@ static int split_wait(struct split *split, uint64_t mine)
 	int ret;
 
 	for (round = 0; ; round++) {
-		far_cas(split->task, addr, held, mine, &split->seen[0]);
+		far_cas(split->task, addr, held, split->mine, &split->seen[0]);
 		far_read(split->task, split->sub + hash_main_off(last), &split->seen[1],
 			 sizeof(uint64_t));
-		far_read(split->task, split_word_addr(split), &split->seen[2],
-			 sizeof(uint64_t));
+		far_read(split->task, split->sub, split->head, sizeof(*split->head));
 		ret = far_sync(split->task);
 		if (ret)
 			return ret;
 		if (hash_depth(split->seen[1]) > split->depth)
 			return 1;
-		split->sibling = split->seen[2];
+		split->sibling = split->head->sibling[split->depth];
 		if (split->seen[0] == held || round >= WAIT_ROUNDS)
 			return 0;
 		held = 0;
@@ -412,6 +499,8 @@ static int split_wait(struct split *split, uint64_t mine)
 			held = split->seen[0];
 			continue;
 		}
+		if (far_op_is_late(split->task))
+			return -ETIME;
 		ret = far_owner_dead(split->task, split->seen[0]);
 		if (ret < 0)
 			return ret;
@@ -436,29 +525,60 @@ static int split_buffers(struct split *split)
 	       0 : -ENOMEM;
 }
 
+/* The split was over, or has failed, before its last list. */
+static int split_give_up(struct split *split)
+{
+	int err;
+
+	far_must_begin(split->task);
+	split_release(split);
+	err = far_sync(split->task);
+	far_must_end(split->task);
+	return err;
+}
+
+static int split_do(struct split *split)
+{
+	size_t mark = far_buf_mark(split->task);
+	int ret;
+
+	split->mine = hash_splitter(far_who_am_i(split->task), split->depth);
+	split->groups = split->hash->groups < PIECE_GROUPS ? split->hash->groups : PIECE_GROUPS;
+	ret = split_buffers(split);
+	split->copy = (struct hash_copy) {
+		.task = split->task, .locks = split->hash->far->locks, .sub = split->sub,
+		.shard = split->shard, .len = hash_sub_len(split->hash->groups),
+		.head = split->head,
+	};
+	if (!ret)
+		ret = split_wait(split);
+	if (!ret) {
+		ret = split_run(split);
+		if (!split->released && split_give_up(split) == -ESTALE)
+			ret = -ESTALE;
+	}
+	far_buf_release(split->task, mark);
+	return ret > 0 ? 0 : ret;
+}
+
+static int split_before(const struct split *split, unsigned depth)
+{
+	struct split before = {
+		.task = split->task, .hash = split->hash, .shard = split->shard,
+		.sub = split->sub, .suffix = split->suffix, .depth = depth,
+		.inner = true,
+	};
+
+	return split_do(&before);
+}
+
 int hash_split(struct far_task *task, struct far_hash *hash, unsigned shard, uint64_t sub,
 	       uint32_t suffix, unsigned depth)
 {
 	struct split split = {
 		.task = task, .hash = hash, .shard = shard, .sub = sub,
 		.suffix = suffix, .depth = depth,
-		.groups = hash->groups < PIECE_GROUPS ? hash->groups : PIECE_GROUPS,
 	};
-	uint64_t mine = hash_splitter(far_who_am_i(task), depth);
-	size_t mark = far_buf_mark(task);
-	int ret;
 
-	if (depth >= HASH_MAX_DEPTH)
-		return -ENOSPC;
-	ret = split_buffers(&split);
-	if (!ret)
-		ret = split_wait(&split, mine);
-	if (!ret) {
-		ret = split_run(&split);
-		far_cas(task, sub + offsetof(struct hash_sub, splitter), mine, 0, NULL);
-		if (far_sync(task) == -ESTALE)
-			ret = -ESTALE;
-	}
-	far_buf_release(task, mark);
-	return ret > 0 ? 0 : ret;
+	return depth < HASH_MAX_DEPTH ? split_do(&split) : -ENOSPC;
 }

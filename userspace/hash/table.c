@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Tables as wholes: made, opened by name, closed, deleted. */
+#include "copy.h"
 #include "view.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include "../core/dir.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
+#include "../form/walk.h"
 #include "shape.h"
 
 #define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
@@ -79,7 +81,7 @@ static int root_read(struct far_task *task, uint64_t addr, struct hash_root **re
 	err = far_sync(task);
 	if (err)
 		return err;
-	if (root->sum != hash_root_sum(root) || !hash_shape_sane(root->groups) ||
+	if (root->sum != hash_root_sum(root, addr) || !hash_shape_sane(root->groups) ||
 	    root->first_depth > HASH_MAX_DEPTH || !root_turns_sane(root))
 		return -EBADMSG;
 	*ret_root = root;
@@ -178,8 +180,6 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	err = root_read(task, addr, &root);
 	if (!err)
 		err = hash_init(hash, addr, root);
-	if (!err)
-		err = dir_load(task, hash);
 	far_buf_release(task, mark);
 	if (err) {
 		far_hash_close(hash);
@@ -189,13 +189,20 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	return 0;
 }
 
-/* Whether the name has got another entry, or none, since this one was found. */
-static int entry_is_gone(struct far_task *task, const struct far_dir_entry *entry)
+/* With all subtables that there are. */
+static int open_loaded(struct far_task *task, uint64_t root, struct far_hash **ret_hash)
 {
-	struct far_dir_entry now;
-	int err = far_dir_find(task, entry->name, &now);
+	struct far_hash *hash;
+	int err = hash_open_root(task, root, &hash);
 
-	return err == -ENOENT || (!err && now.state != entry->state);
+	if (err)
+		return err;
+	err = hash_far_err(dir_load(task, hash));
+	if (err)
+		far_hash_close(hash);
+	else
+		*ret_hash = hash;
+	return err;
 }
 
 /*
@@ -211,8 +218,8 @@ static int open_by_name(struct far_task *task, const char *name,
 		err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, entry);
 		if (err)
 			return err;
-		err = hash_open_root(task, entry->root, ret_hash);
-	} while (err == -EBADMSG && entry_is_gone(task, entry));
+		err = open_loaded(task, entry->root, ret_hash);
+	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
 	return err;
 }
 
@@ -239,7 +246,7 @@ int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret
 
 /* Gives back a table that no name leads to any more. */
 struct destroy {
-	struct far_task *task;
+	struct form_destroy form;
 	struct far_hash *hash;
 };
 
@@ -250,36 +257,41 @@ static int destroy_key(void *arg, const struct hash_view *view,
 
 	if (seen->damaged)
 		return -EBADMSG;
-	return far_retire(destroy->task, hash_block_addr(view->shard, seen->word),
-			  hash_block_len(seen->block->key_len, seen->block->val_len));
+	return form_destroy_block(&destroy->form, hash_block_addr(view->shard, seen->word),
+				  hash_block_len(seen->block->key_len,
+						 seen->block->val_len));
 }
 
 static int destroy_view(void *arg, const struct hash_view *view)
 {
 	struct destroy *destroy = arg;
+	uint64_t len = hash_sub_len(destroy->hash->groups);
+	uint64_t copy = hash_copy_noted(&view->head, view->head.copy);
 	int err;
 
-	err = hash_view_each(destroy->task, destroy->hash, view, 0, destroy_key, destroy);
-	return err ? err : far_retire(destroy->task, view->sub,
-				      hash_sub_len(destroy->hash->groups));
+	err = hash_view_each(destroy->form.task, destroy->hash, view, 0, destroy_key, destroy);
+	if (!err && copy)
+		err = form_destroy_block(&destroy->form, copy, len);
+	return err ? err : form_destroy_block(&destroy->form, view->sub, len);
 }
 
+/* Within the epoch of the caller. */
 static int destroy_all(struct destroy *destroy)
 {
-	int err = hash_each_view(destroy->task, destroy->hash, destroy_view, destroy);
+	struct far_hash *hash = destroy->hash;
+	int err = hash_each_view(destroy->form.task, hash, destroy_view, destroy);
 	unsigned i;
 
-	for (i = 0; i < destroy->hash->nr_shards && !err; i++)
-		err = far_retire(destroy->task, destroy->hash->turn_at[i],
-				 HASH_TURNS_LEN);
-	return err ? err : far_retire(destroy->task, destroy->hash->root,
-				      hash_root_len(destroy->hash->nr_shards));
+	for (i = 0; i < hash->nr_shards && !err; i++)
+		err = form_destroy_block(&destroy->form, hash->turn_at[i], HASH_TURNS_LEN);
+	return err ? err : form_destroy_block(&destroy->form, hash->root,
+					      hash_root_len(hash->nr_shards));
 }
 
 /* -EAGAIN: the name has become another table's. */
 static int destroy_once(struct far_task *task, const char *name)
 {
-	struct destroy destroy = { .task = task };
+	struct destroy destroy = { .form.task = task };
 	struct far_dir_entry entry;
 	int err;
 

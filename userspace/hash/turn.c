@@ -13,18 +13,19 @@
 
 #include <errno.h>
 
-int hash_turn_hot(const struct hash_op *op)
+/* Whether changes of the key are made in turns. */
+static int turn_hot(const struct hash_op *op)
 {
 	return far_turns_hot(op->hash->turns, op->key.first);
 }
 
-void hash_turn_init(struct hash_op *op, struct far_turn_seen *seen)
+void hash_turn_init(struct hash_op *op)
 {
 	op->turn = (struct far_turn) {
 		.addr = op->hash->turn_at[op->key.shard] + hash_turn_off(op->key.first),
-		.seen = seen,
+		.seen = (struct far_turn_seen *)(op->word + HASH_OP_WORDS),
 	};
-	op->queued = hash_turn_hot(op);
+	op->queued = turn_hot(op);
 	op->patient = 0;
 }
 
@@ -43,9 +44,11 @@ int hash_turn_take(struct hash_op *op)
 void hash_turn_end(struct hash_op *op)
 {
 	if (op->turn.held) {
+		far_must_begin(op->task);
 		far_turn_pass(op->task, &op->turn);
 		/* if it has failed, the others pass it over */
 		(void)far_sync(op->task);
+		far_must_end(op->task);
 	}
 	far_turns_done(op->hash->turns, op->key.first, &op->turn);
 }

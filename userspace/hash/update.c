@@ -78,8 +78,14 @@ static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 
 int hash_change(struct hash_op *op, const struct hash_args *args)
 {
-	int err = change_by_kind(op, args);
+	int err;
 
+	hash_locate(op);
+	hash_turn_init(op);
+	err = change_by_kind(op, args);
+	/* a pass that was appended may have been dropped with the rest */
+	if (err == -ETIME)
+		far_turn_unpass(&op->turn);
 	hash_turn_end(op);
 	return err;
 }

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/epoch.h"
 
 #define READ_LEN	(64 * HASH_GROUP)
 #define BATCH		32u
 #define TRIES		8u	/* connections that may break under one READ */
 
-struct hash_view *hash_view_new(const struct far_hash *hash)
+/* For any subtable of that table; free(). NULL: no memory. */
+static struct hash_view *view_new(const struct far_hash *hash)
 {
 	return malloc(sizeof(struct hash_view) + (size_t)hash->groups * HASH_GROUP);
 }
@@ -104,6 +104,7 @@ static int view_read(struct far_task *task, const struct far_hash *hash, unsigne
 	for (again = 1; !err && again; ) {
 		depth = view->depth;
 		moved = view->moved;
+		view->noted = view->head.copy;
 		err = view_buckets(task, hash, view, buf);
 		if (!err)
 			err = view_head(task, hash, view, bits, buf);
@@ -212,7 +213,7 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 }
 
 /* The view of the subtable that has the keys with these bits. */
-static int view_find(struct far_task *task, const struct far_hash *hash, unsigned shard,
+static int view_find(struct far_task *task, struct far_hash *hash, unsigned shard,
 		     uint32_t bits, struct hash_view *view)
 {
 	unsigned depth;
@@ -227,6 +228,7 @@ static int view_find(struct far_task *task, const struct far_hash *hash, unsigne
 			return err;
 		if (moved >= 0 && view->head.born != moved + 1)
 			return -EBADMSG;
+		hash_learn(hash, sub, &view->head);
 		moved = hash_moved(bits, view->head.born, view->depth);
 		if (moved < 0)
 			return 0;
@@ -234,38 +236,49 @@ static int view_find(struct far_task *task, const struct far_hash *hash, unsigne
 	}
 }
 
-static int each_of_shard(struct far_task *task, const struct far_hash *hash,
-			 unsigned shard, struct hash_view *view,
+/*
+ * Subtables stay where they are while the table lives, and each is learned of from one that
+ * comes before it. So the place of the walk is `x` alone, also when subtables were split
+ * since it was there.
+ */
+static int each_of_shard(struct form_walk *walk, struct far_hash *hash, unsigned shard,
+			 struct hash_view *view,
 			 int (*each)(void *arg, const struct hash_view *view), void *arg)
 {
 	uint64_t x = 0;
-	int ret;
+	int ret = 0;
 
-	while (x < HASH_WALK_END) {
-		ret = far_epoch_enter(task);
-		if (ret)
-			return ret;
-		ret = view_find(task, hash, shard, hash_walk_bits(x), view);
+	while (x < HASH_WALK_END && !ret) {
+		ret = form_walk_enter(walk);
+		if (!ret)
+			ret = view_find(walk->task, hash, shard, hash_walk_bits(x), view);
 		if (!ret) {
 			x += hash_walk_step(view->depth);
 			ret = each(arg, view);
 		}
-		far_epoch_exit(task);
-		if (ret)
-			return ret;
+		/* not the walk's answer yet, which may be that the table is gone */
+		form_walk_leave(walk, 0);
 	}
-	return 0;
+	return ret;
 }
 
-int hash_each_view(struct far_task *task, const struct far_hash *hash,
-		   int (*each)(void *arg, const struct hash_view *view), void *arg)
+int hash_walk_views(struct form_walk *walk, struct far_hash *hash,
+		    int (*each)(void *arg, const struct hash_view *view), void *arg)
 {
-	struct hash_view *view = hash_view_new(hash);
+	struct hash_view *view = view_new(hash);
 	unsigned shard;
 	int ret = view ? 0 : -ENOMEM;
 
 	for (shard = 0; shard < hash->nr_shards && !ret; shard++)
-		ret = each_of_shard(task, hash, shard, view, each, arg);
+		ret = each_of_shard(walk, hash, shard, view, each, arg);
 	free(view);
 	return ret;
+}
+
+int hash_each_view(struct far_task *task, struct far_hash *hash,
+		   int (*each)(void *arg, const struct hash_view *view), void *arg)
+{
+	struct form_walk walk = { .task = task };
+
+	return hash_walk_views(&walk, hash, each, arg);
 }

@@ -10,6 +10,7 @@
 #ifndef FAR_HASH_VIEW_H
 #define FAR_HASH_VIEW_H
 
+#include "../form/walk.h"
 #include "priv.h"
 
 struct hash_view {
@@ -19,11 +20,9 @@ struct hash_view {
 	int moved;			/* frozen words are of keys that siblings have */
 	int still;			/* no split is under way: no word can be frozen */
 	struct hash_sub head;
+	uint64_t noted;			/* head.copy, as the READ before that had it */
 	struct hash_bucket bucket[];	/* three for each group */
 };
-
-/* For any subtable of that table; free(). NULL: no memory. */
-struct hash_view *hash_view_new(const struct far_hash *hash);
 
 /*
  * Walks go through the space of first hashes, lowest bit first: a subtable of depth d
@@ -75,7 +74,10 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
  * of the caller. A key that is there all the time is in exactly one view; one that is
  * not, at most in one.
  */
-int hash_each_view(struct far_task *task, const struct far_hash *hash,
+int hash_each_view(struct far_task *task, struct far_hash *hash,
 		   int (*each)(void *arg, const struct hash_view *view), void *arg);
+/* The same in the epochs of a walk, one for each view. The walk is inside of none. */
+int hash_walk_views(struct form_walk *walk, struct far_hash *hash,
+		    int (*each)(void *arg, const struct hash_view *view), void *arg);
 
 #endif

@@ -2,6 +2,10 @@
 /*
  * What others see of a table who know no hash: its blocks, for those who collect
  * memory of dead clients, and what is wrong with it, for those who check.
+ *
+ * Each subtable is walked in an epoch of its own (form/walk.h), so that an epoch is held for
+ * at most 21,504 slots. A key's block keeps its place: it is in the subtable that has the
+ * first bits of the key, before each split and after it.
  */
 #include "type.h"
 
@@ -13,6 +17,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "copy.h"
 #include "view.h"
 
 struct walk {
@@ -97,7 +102,7 @@ static void check_key(struct walk *walk, const struct hash_view *view,
 		walk_problem(walk, view, seen->slot, "the block has another length");
 		return;
 	}
-	if (block->sum != hash_block_sum(block)) {
+	if (block->sum != hash_block_sum(block, walk->hash->root)) {
 		walk_problem(walk, view, seen->slot, "the block's checksum is wrong");
 		return;
 	}
@@ -105,7 +110,7 @@ static void check_key(struct walk *walk, const struct hash_view *view,
 		      walk->hash->nr_shards);
 	if (hash_slot_fp(seen->word) != key.fp)
 		walk_problem(walk, view, seen->slot, "the fingerprint is another key's");
-	if (hash_slot_tag(seen->word) != (block->epoch & (HASH_TAG_SPAN - 1)))
+	if (!hash_slot_born(seen->word, block))
 		walk_problem(walk, view, seen->slot, "the reuse tag is another block's");
 	if (key.shard != view->shard || block->dir != hash_key_dir(&key) ||
 	    (block->dir & hash_mask(view->depth)) != view->head.suffix)
@@ -132,14 +137,30 @@ static int walk_key(void *arg, const struct hash_view *view, const struct hash_s
 				 hash_block_len(block->key_len, block->val_len));
 }
 
+/*
+ * The words of a head are read in any order: the READ that saw no sibling yet may see a note
+ * that has ended since. Then the READ before saw the note. It may have become free by now:
+ * to take that for reachable harms nobody but a check.
+ */
+static uint64_t view_copy(const struct walk *walk, const struct hash_view *view)
+{
+	uint64_t copy = hash_copy_noted(&view->head, view->head.copy);
+
+	return copy || walk->walk->problem ? copy : hash_copy_noted(&view->head, view->noted);
+}
+
 static int walk_view(void *arg, const struct hash_view *view)
 {
 	struct walk *walk = arg;
+	uint64_t len = hash_sub_len(walk->hash->groups);
+	uint64_t copy = view_copy(walk, view);
 	int ret;
 
 	if (walk->walk->problem)
 		check_headers(walk, view);
-	ret = walk->walk->block(walk->walk, view->sub, hash_sub_len(walk->hash->groups));
+	ret = walk->walk->block(walk->walk, view->sub, len);
+	if (!ret && copy)
+		ret = walk->walk->block(walk->walk, copy, len);
 	if (ret)
 		return ret;
 	memset(walk->key, 0, hash_view_slots(walk->hash) * sizeof(*walk->key));
@@ -164,18 +185,21 @@ static int hash_walk(struct far_task *task, const struct far_dir_entry *entry,
 		     struct far_walk *far_walk)
 {
 	struct walk walk = { .task = task, .walk = far_walk, .name = entry->name };
-	int ret;
+	struct form_walk steps = { .task = task, .entry = entry };
+	int ret = form_walk_enter(&steps);
 
-	ret = hash_open_root(task, entry->root, &walk.hash);
-	if (ret)
-		return ret;
-	walk.key = malloc(hash_view_slots(walk.hash) * sizeof(*walk.key));
-	ret = walk.key ? walk_root(&walk) : -ENOMEM;
 	if (!ret)
-		ret = hash_each_view(task, walk.hash, walk_view, &walk);
+		ret = hash_open_root(task, entry->root, &walk.hash);
+	if (!ret)
+		ret = walk_root(&walk);
+	form_walk_leave(&steps, 0);
+	if (!ret) {
+		walk.key = malloc(hash_view_slots(walk.hash) * sizeof(*walk.key));
+		ret = walk.key ? hash_walk_views(&steps, walk.hash, walk_view, &walk) : -ENOMEM;
+	}
 	free(walk.key);
 	far_hash_close(walk.hash);
-	return ret;
+	return form_walk_leave(&steps, ret);
 }
 
 const struct far_type far_hash_type = {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/core/deadline.h"
 
 #define FILLER		1000000u	/* keys from here on are inserted once */
 #define TABLE		"program"
@@ -27,6 +28,7 @@ struct program {
 	unsigned nr_logs;
 	atomic_ullong filler;
 	atomic_int failed;		/* what no operation may answer */
+	atomic_ullong late;		/* operations that were */
 	uint64_t clock_at;		/* far address of the sides' clock; 0: alone */
 	unsigned char **key;		/* their bytes */
 	size_t *key_len;
@@ -52,6 +54,7 @@ struct hand {
 	struct history_log *log;
 	struct far_rng rng;
 	uint64_t writer;		/* upper half of the values that it writes */
+	uint64_t values;		/* that it has written, or wanted to */
 	uint64_t *buf[BATCH_MAX];	/* of longest_of() bytes each */
 	uint64_t *clock;		/* registered; what its word was */
 };
@@ -70,11 +73,27 @@ static int may_break(const struct program *program)
 	return program->conf->rig.adversary & FAR_SIM_BREAK;
 }
 
+/* Half of the operations have a deadline of their own, which comes at any time. */
+static void hand_hurry(struct hand *hand)
+{
+	uint64_t late_ns = hand->worker->program->conf->late_ns, until = 0;
+
+	if (!late_ns)
+		return;
+	if (far_rng_below(&hand->rng, 2))
+		until = far_now(hand->task) + far_rng_below(&hand->rng, late_ns);
+	far_deadline_at(hand->task, until);
+}
+
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
 static void worker_note(struct worker *worker, struct far_task *task, int err)
 {
 	struct program *program = worker->program;
 
+	if (err == -ETIME && program->conf->late_ns) {
+		atomic_fetch_add(&program->late, 1);
+		return;
+	}
 	if (type_of(err) != HISTORY_OPEN || (err == -EIO && may_break(program)))
 		return;
 	print_error("client %u: %d, %s\n", worker->client, err, far_strerror_last(task));
@@ -138,7 +157,7 @@ static long hand_invoke(struct hand *hand, enum history_f f, uint64_t i, uint64_
 
 	memset(buf, 0, hand->worker->program->conf->longest);
 	if (writes)
-		buf[0] = hand->writer | (hand->log->nr + 1);
+		buf[0] = hand->writer | ++hand->values;
 	return history_invoke(hand->log, f, i, buf[0], 0, hand_now(hand));
 }
 
@@ -151,7 +170,10 @@ static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t *
 		err = 0;
 	}
 	worker_note(hand->worker, hand->task, err);
-	history_return(hand->log, at, type_of(err), buf[0], hand_now(hand));
+	if (err == -ETIME)
+		history_forget(hand->log, at);
+	else
+		history_return(hand->log, at, type_of(err), buf[0], hand_now(hand));
 }
 
 static size_t some_length(struct hand *hand)
@@ -205,7 +227,7 @@ static void one_batch(struct hand *hand)
 		far_hash_mget(hand->task, hand->hash, item, nr);
 	else
 		far_hash_mput(hand->task, hand->hash, item, nr);
-	for (k = 0; k < nr; k++)
+	for (k = nr; k--;)
 		hand_return(hand, at[k], f, hand->buf[k], item[k].status);
 }
 
@@ -247,7 +269,7 @@ static void one_scan(struct hand *hand)
 	for (i = 0; i < keys; i++)
 		history_invoke(hand->log, HISTORY_GET, i, 0, 0, hand_now(hand));
 	err = far_hash_scan(hand->task, hand->hash, seen_key, &seen);
-	for (i = 0; i < keys; i++)
+	for (i = keys; i--;)
 		hand_return(hand, first + i, HISTORY_GET, &seen.value[i], err);
 	if (seen.twice) {
 		print_error("client %u: a scan gave a key twice\n", hand->worker->client);
@@ -287,6 +309,7 @@ static void work(struct far_task *task, void *arg)
 	for (i = 0; i < conf->ops; i++) {
 		if (conf->pause_ns)
 			far_sleep(task, far_rng_below(&hand.rng, conf->pause_ns));
+		hand_hurry(&hand);
 		if (far_rng_below(&hand.rng, 100) < conf->fill) {
 			fill_one(worker, task);
 			continue;
@@ -299,6 +322,7 @@ static void work(struct far_task *task, void *arg)
 		else
 			one_op(&hand);
 	}
+	far_deadline_at(task, 0);
 	for (i = 0; i < BATCH_MAX; i++)
 		free(hand.buf[i]);
 }
@@ -419,6 +443,15 @@ static void program_close(struct program *program)
 	free(program->key);
 	free(program->key_len);
 	rig_close(&program->rig);
+}
+
+/* Operations without a deadline of their own have that much time; 0: as a rule. */
+static void program_hurry(struct program *program, uint64_t late_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < program->rig.conf.clients; i++)
+		program->rig.far[i]->op_ns = late_ns ? late_ns : far_op_ns(&(struct far_conf){ 0 });
 }
 
 static void program_threads(struct program *program)
@@ -560,10 +593,13 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	far_stats_get(program.rig.far[0], &before);
 	program_begin(&program);
 	result->posted = ops_of_node_0(&program);
+	program_hurry(&program, conf->late_ns);
 	program_threads(&program);
+	program_hurry(&program, 0);
 	far_stats_get(program.rig.far[0], &after);
 	result->posted = ops_of_node_0(&program) - result->posted;
 	result->combined = after.combined - before.combined;
+	result->late = program.late;
 	all = history_merge(program.log, program.nr_logs, &result->ops);
 	assert_non_null(all);
 	history_judge(conf, all, result);

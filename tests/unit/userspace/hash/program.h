@@ -23,6 +23,7 @@ struct program_conf {
 	unsigned big;			/* one value of so many has more than a slot can say */
 	unsigned longest_key;		/* in bytes; 0: all have 8 */
 	uint64_t pause_ns;		/* at most, between two operations */
+	uint64_t late_ns;		/* at most, until an operation's deadline; 0: none */
 	enum hash_variant variant;
 	uint64_t (*key)(uint64_t i);	/* the i'th key; NULL: i */
 	/* kill client 0 at its n'th operation from the start of the program; 0: never */
@@ -45,6 +46,7 @@ struct program_result {
 	uint64_t problems;		/* of the checks afterwards, lost blocks too */
 	uint64_t repaired;		/* things of the dead, by the last client */
 	uint64_t combined;
+	uint64_t late;			/* operations that were */
 	char sim[200];			/* far_sim_describe() */
 	char file[40];			/* of the history, if something is wrong; or "" */
 	uint64_t turns;			/* that were taken */

@@ -11,7 +11,6 @@
 #include <far/space.h>
 
 #include "../../../../userspace/core/dir.h"
-#include "../../../../userspace/core/epoch.h"
 #include "../../../../userspace/core/type.h"
 #include "../../../../userspace/space/format.h"
 
@@ -216,9 +215,7 @@ static int walk_once(struct far_task *task, struct found *found)
 	for (i = 0; !err && i < nr; i++) {
 		type = far_type_find(entry[i].type);
 		assert_non_null(type);
-		assert_int_equal(far_epoch_enter(task), 0);
 		err = type->walk(task, &entry[i], &found->walk);
-		far_epoch_exit(task);
 	}
 	return err;
 }

@@ -17,15 +17,15 @@ static void slot_words(void **state)
 	far_rng_init(&rng, 1, 0);
 	for (i = 0; i < 100000; i++) {
 		uint64_t off = far_rng_below(&rng, UINT64_C(1) << 34) * HASH_UNIT;
-		uint64_t epoch = far_rng_next(&rng);
+		struct form_age birth = { far_rng_next(&rng) };
 		unsigned units = 1 + far_rng_below(&rng, 300);
 		uint8_t fp = far_rng_next(&rng);
-		uint64_t word = hash_slot(fp, units, off, epoch);
+		uint64_t word = hash_slot(fp, units, off, birth);
 
 		assert_int_equal(hash_slot_fp(word), fp);
 		assert_int_equal(hash_slot_units(word), units > 255 ? 0 : units);
 		assert_int_equal(hash_slot_off(word), off);
-		assert_int_equal(hash_slot_tag(word), epoch % HASH_TAG_SPAN);
+		assert_int_equal(hash_slot_tag(word), birth.epoch % HASH_TAG_SPAN);
 		assert_false(word & HASH_FROZEN);
 	}
 }
@@ -102,13 +102,18 @@ static void blocks(void **state)
 	assert_int_equal(hash_block_len(8, 32), 64);
 	assert_int_equal(hash_block_len(8, 33), 128);
 	hash_key_init(&key, "key", 3, 8, 1);
-	hash_block_fill(block, &key, "value", 5, 0x123456789);
-	assert_int_equal(block->sum, hash_block_sum(block));
-	assert_int_equal(block->epoch, 0x23456789);
+	hash_block_fill(block, 4096, &key, "value", 5,
+			(struct form_age){ UINT64_C(0x123456789) });
+	assert_int_equal(block->sum, hash_block_sum(block, 4096));
+	/* it is no block of another table */
+	assert_int_not_equal(block->sum, hash_block_sum(block, 8192));
+	assert_int_equal(block->birth, 0x23456789);
+	assert_true(hash_slot_born(hash_slot(key.fp, 1, 0, (struct form_age){ 0x6789 }), block));
+	assert_false(hash_slot_born(hash_slot(key.fp, 1, 0, (struct form_age){ 0x678a }), block));
 	assert_memory_equal(block->data, "keyvalue", 8);
 	assert_true(hash_block_sane(block));
 	block->data[7] ^= 1;
-	assert_int_not_equal(block->sum, hash_block_sum(block));
+	assert_int_not_equal(block->sum, hash_block_sum(block, 4096));
 	block->val_len = FAR_HASH_MAX_VALUE + 1;
 	assert_false(hash_block_sane(block));
 }
@@ -142,7 +147,7 @@ static void directory(void **state)
 
 static void cache_of_slots(void **state)
 {
-	struct hash_hint hint = { 0x1000, 0x2000, 3 }, got;
+	struct hash_hint hint = { 0x1000, 0x2000, { 3 }, 0 }, got;
 	char longer[40] = "a key of more than fifteen bytes, indeed";
 	struct hash_cache *cache;
 	struct hash_id id, other;
@@ -152,8 +157,8 @@ static void cache_of_slots(void **state)
 	assert_int_equal(hash_cache_new(100, 1, &cache), 0);
 	assert_null(cache);
 	assert_int_equal(hash_cache_new(1 << 16, 1, &cache), 0);
-	id = hash_cache_id(cache, "key", 3);
-	other = hash_cache_id(cache, "key\0", 4);
+	id = hash_cache_id(cache, "key", 3, 7);
+	other = hash_cache_id(cache, "key\0", 4, 7);
 	assert_memory_not_equal(&id, &other, sizeof(id));
 	assert_false(hash_cache_get(cache, &id, &got));
 	hash_cache_put(cache, &id, &hint);
@@ -162,18 +167,18 @@ static void cache_of_slots(void **state)
 	assert_false(hash_cache_get(cache, &other, &got));
 	hash_cache_drop(cache, &id);
 	assert_false(hash_cache_get(cache, &id, &got));
-	id = hash_cache_id(cache, longer, sizeof(longer));
+	id = hash_cache_id(cache, longer, sizeof(longer), 7);
 	longer[39]++;
-	other = hash_cache_id(cache, longer, sizeof(longer));
+	other = hash_cache_id(cache, longer, sizeof(longer), 7);
 	assert_memory_not_equal(&id, &other, sizeof(id));
 	/* lossy: what does not fit is forgotten, and nothing else is answered */
 	for (i = 0; i < 5000; i++) {
 		hint.addr = 8 * i + 8;
-		id = hash_cache_id(cache, &i, sizeof(i));
+		id = hash_cache_id(cache, &i, sizeof(i), i);
 		hash_cache_put(cache, &id, &hint);
 	}
 	for (i = 0; i < 5000; i++) {
-		id = hash_cache_id(cache, &i, sizeof(i));
+		id = hash_cache_id(cache, &i, sizeof(i), i);
 		if (hash_cache_get(cache, &id, &got))
 			assert_int_equal(got.addr, 8 * i + 8);
 	}

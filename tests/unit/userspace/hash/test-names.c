@@ -13,7 +13,7 @@
 #include <far/space.h>
 
 #include "../../../../userspace/core/core.h"
-#include "../../../../userspace/nic/fault.h"
+#include "../../../lib/nic/fault.h"
 
 #define SPACE	"names"
 

@@ -380,6 +380,7 @@ static unsigned slots_in_use(struct one *one, uint64_t key)
 	assert_int_equal(far_epoch_enter(one->task), 0);
 	assert_int_equal(hash_op_init(&op, one->task, one->hash, &key, sizeof(key)), 0);
 	assert_int_equal(hash_op_start(&op), 0);
+	hash_locate(&op);
 	hash_pair_read(&op);
 	assert_int_equal(far_sync(one->task), 0);
 	for (i = 0; i < 2; i++)

@@ -98,6 +98,7 @@ static uint64_t block_of(struct turns *turns, struct far_hash *hash, uint64_t ke
 	assert_int_equal(far_epoch_enter(turns->task[0]), 0);
 	assert_int_equal(hash_op_init(&op, turns->task[0], hash, &key, 8), 0);
 	assert_int_equal(hash_op_start(&op), 0);
+	hash_locate(&op);
 	assert_int_equal(hash_find(&op, 0), 0);
 	far_buf_release(turns->task[0], mark);
 	far_epoch_exit(turns->task[0]);
