@@ -165,21 +165,22 @@ int btree_cache_version(struct btree_cache *cache, uint64_t leaf, uint64_t *ret_
 	return 1;
 }
 
-int btree_cache_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+int btree_cache_word(struct btree_cache *cache, uint64_t leaf, struct form_age now,
 		     uint64_t *ret_word)
 {
 	uint64_t data[3];
 
-	if (!cache || !slot_get(&cache->leaf, leaf, data) || data[0] != epoch)
+	if (!cache || !slot_get(&cache->leaf, leaf, data) ||
+	    !form_age_is_now((struct form_age){ data[0] }, now))
 		return 0;
 	*ret_word = data[1];
 	return 1;
 }
 
-void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, struct form_age age,
 			  uint64_t word, uint64_t version)
 {
-	uint64_t data[3] = { epoch, word, version };
+	uint64_t data[3] = { age.epoch, word, version };
 
 	if (cache)
 		slot_put(&cache->leaf, leaf, data);

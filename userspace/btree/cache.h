@@ -5,15 +5,19 @@
  *
  *	inner	images of inner nodes, by address
  *	entry	where the entry of a key was, and of which version its node (speculation)
- *	leaf	the version of a leaf, and its lock word as it was last seen, and when
+ *	leaf	the version of a leaf, and its lock word as it was last seen, with its age
  *
- * What it answers is a hint; the caller knows how to see that it is wrong.
+ * What it answers is a hint; the caller knows how to see that it is wrong: a node and an
+ * entry prove by 64 bits that they are of this tree, and of that version. A word proves
+ * nothing, so that its age decides.
  */
 #ifndef FAR_BTREE_CACHE_H
 #define FAR_BTREE_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "../form/age.h"
 
 struct btree_cache;
 
@@ -43,10 +47,11 @@ void btree_cache_drop_spot(struct btree_cache *cache, uint64_t hash);
 
 /* The version of that leaf when its head was READ last: whether it is known. */
 int btree_cache_version(struct btree_cache *cache, uint64_t leaf, uint64_t *ret_version);
-/* Whether the word of that leaf was seen while the known epoch was this one. */
-int btree_cache_word(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+/* The word of that leaf, if it was READ in the epoch of now. */
+int btree_cache_word(struct btree_cache *cache, uint64_t leaf, struct form_age now,
 		     uint64_t *ret_word);
-void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, uint64_t epoch,
+/* age: from before the READ, or the WRITE, of the word. */
+void btree_cache_put_leaf(struct btree_cache *cache, uint64_t leaf, struct form_age age,
 			  uint64_t word, uint64_t version);
 void btree_cache_drop_leaf(struct btree_cache *cache, uint64_t leaf);
 

@@ -82,6 +82,7 @@ static int change_held(struct btree_op *op, struct btree_hold *hold, struct btre
 	}
 	place = btree_find_key(hold->geo, hold->node, op->key);
 	look(op, hold, args, place);
+	op->poor = op->present || args->kind == FAR_COMBINE_DELETE;
 	err = refuse(args, place);
 	if (err || args->kind == FAR_COMBINE_GET) {
 		late = btree_release(hold);
@@ -89,7 +90,7 @@ static int change_held(struct btree_op *op, struct btree_hold *hold, struct btre
 	}
 	place = image_change(hold, args, place);
 	if (place == -ENOSPC) {
-		err = btree_split(hold, op->key, 0);
+		err = btree_make_room(hold, op->key, 0);
 		return err ? err : -EAGAIN;
 	}
 	if (op->batch)

@@ -5,7 +5,7 @@
  */
 #include "priv.h"
 
-#include "../core/epoch.h"
+#include "../core/deadline.h"
 #include "../core/owner.h"
 #include "../core/task.h"
 
@@ -59,6 +59,8 @@ static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned 
 {
 	int err;
 
+	if (far_op_is_late(op->task))
+		return -ETIME;
 	far_backoff(op->task);
 	if (look % LOOKS != LOOKS - 1 || far_lock_is_free(word))
 		return 0;
@@ -178,6 +180,8 @@ static int step(struct btree_op *op, const void *key, int strict, struct btree_w
 	int side = btree_side(geo, op->inner, key, strict);
 
 	if (side > 0) {
+		if (way->sure)
+			btree_passed(op, way->addr, *level);
 		way->addr = op->inner->right;
 		/* a remembered one may lead to what is another's unborn by now */
 		way->beside = way->sure;
@@ -234,7 +238,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 {
 	const struct btree_geo *geo = btree_geo_of(op->tree, level);
 	unsigned steps = 0;
-	uint64_t epoch;
+	struct form_age age;
 	int side = 1, err;
 
 	err = btree_descend(op, key, strict, level, fresh, way);
@@ -242,13 +246,13 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 		if (op->batch)
 			far_combine_again(op->batch);
 		/* before the READ: what dies behind it has a tag of this epoch or later */
-		epoch = far_epoch_known(op->task);
+		age = form_age_now(op->task);
 		err = btree_node_read(op, way, level, part, buf);
 		if (err == -ESHUTDOWN)
 			err = btree_dead_met(op, way, level, buf);
 		if (err)
 			break;
-		btree_cache_put_leaf(op->tree->cache, way->addr, epoch, buf->word,
+		btree_cache_put_leaf(op->tree->cache, way->addr, age, buf->word,
 				     buf->version);
 		way->word = buf->word;
 		side = btree_side(geo, buf, key, strict);
@@ -256,7 +260,7 @@ static int find_once(struct btree_op *op, const void *key, int strict, unsigned 
 			return -EAGAIN;
 		if (side > 0) {
 			btree_cache_drop_node(op->tree->cache, way->parent);
-			op->passed = way->addr;
+			btree_passed(op, way->addr, level);
 			way->addr = buf->right;
 			way->sure = way->beside = true;
 			err = btree_stepped(fresh, &steps);

@@ -7,7 +7,6 @@
 
 #include "../core/alloc.h"
 #include "../core/core.h"
-#include "../core/epoch.h"
 #include "../core/owner.h"
 #include "../core/task.h"
 
@@ -181,8 +180,7 @@ static int word_seen(const struct btree_op *op, const struct btree_way *way, uin
 	*ret_word = way->word;
 	if (way->word || op->tree->without & BTREE_NO_WORD)
 		return way->word != 0;
-	return btree_cache_word(op->tree->cache, way->addr, far_epoch_known(op->task),
-				ret_word);
+	return btree_cache_word(op->tree->cache, way->addr, form_age_now(op->task), ret_word);
 }
 
 /* The contents, as a variant has them that gets only the lock from its predecessor. */
@@ -260,7 +258,7 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 		side = err ? 0 : btree_side(hold->geo, hold->node, key, strict);
 		for (steps = 0; !err && side > 0;) {
 			way.addr = hold->node->right;
-			op->passed = hold->addr;
+			btree_passed(op, hold->addr, level);
 			err = btree_release(hold);
 			far_buf_release(op->task, mark);
 			if (!err)
@@ -343,6 +341,12 @@ static int range_put(struct btree_hold *hold, uint32_t from, uint32_t to)
 	return err;
 }
 
+static void hold_head(struct btree_hold *hold)
+{
+	hold->lock.from = 0;
+	hold->lock.to = head_len(hold->geo);
+}
+
 int btree_hold_entries(struct btree_hold *hold, const struct btree_head *head,
 		       enum btree_redo_kind kind, uint64_t right)
 {
@@ -354,14 +358,8 @@ int btree_hold_entries(struct btree_hold *hold, const struct btree_head *head,
 	memcpy(contents(hold->node), &head->sum, head_len(geo));
 	btree_recast(geo, hold->node, before, head->version);
 	err = range_put(hold, geo->head, geo->len);
-	btree_hold_head(hold);
+	hold_head(hold);
 	return err;
-}
-
-void btree_hold_head(struct btree_hold *hold)
-{
-	hold->lock.from = 0;
-	hold->lock.to = head_len(hold->geo);
 }
 
 int btree_hold_put(struct btree_hold *hold)
@@ -373,11 +371,11 @@ int btree_hold_put(struct btree_hold *hold)
 
 int btree_release(struct btree_hold *hold)
 {
-	uint64_t epoch = far_epoch_known(hold->op->task);
+	struct form_age age = form_age_now(hold->op->task);
 	int err = far_lock_release(hold->op->task, &hold->lock);
 
 	if (!err)
-		btree_cache_put_leaf(hold->op->tree->cache, hold->addr, epoch,
+		btree_cache_put_leaf(hold->op->tree->cache, hold->addr, age,
 				     hold->lock.word, hold->node->version);
 	return err;
 }

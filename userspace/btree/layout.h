@@ -25,7 +25,7 @@
 #include <far/addr.h>
 
 #define BTREE_MAGIC		UINT64_C(0x4552544241524601)	/* "\1FARBTRE" */
-#define BTREE_VERSION		3u
+#define BTREE_VERSION		4u
 #define BTREE_NODE_MAGIC	0x45444f4eu			/* "NODE" */
 
 #define BTREE_MIN_SIZE		8u	/* of keys and values, bytes */
@@ -46,7 +46,7 @@ struct btree_root {
 	uint16_t leaf_span;
 	uint16_t inner_span;
 	uint32_t reserved;
-	uint64_t sum;		/* XXH3 of all before */
+	uint64_t sum;		/* XXH3 of all before, seeded by its address */
 	uint64_t top;		/* far address; its level in the upper 16 bits */
 };
 

@@ -16,8 +16,10 @@ struct pass {
 	struct set led;			/* by entries of the level above */
 	struct set here;		/* nodes of this level */
 	struct set next;		/* led to by this level */
-	uint8_t edge[BTREE_MAX_SIZE];	/* high fence of the node before */
+	bool begun;			/* a node of this level was there: */
+	uint8_t edge[BTREE_MAX_SIZE];	/* its high fence */
 	uint8_t low[BTREE_MAX_SIZE];	/* and its low one: they never change, and grow */
+	uint8_t key[BTREE_MAX_SIZE];	/* of rest_look() */
 };
 
 static int set_add(struct set *set, uint64_t addr)
@@ -112,106 +114,209 @@ static int pass_node(struct pass *pass, uint64_t addr, unsigned level, bool dead
 {
 	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
 	const struct btree_head *node = pass->op.node;
-	int err;
+	bool checks = pass->levels->problem;
+	int err = 0;
 
-	if (!dead && pass->levels->problem)
+	if (!dead && checks)
 		check_node(pass, geo, node, addr);
 	memcpy(pass->edge, btree_high(geo, node), geo->key_size);
-	err = set_add(&pass->here, addr);
-	if (!err && level && !dead)
+	if (checks)
+		err = set_add(&pass->here, addr);
+	if (!err && level && !dead && checks)
 		err = next_add(pass, node);
 	return err ? err : pass->levels->node(pass->levels, node, addr, level);
 }
 
-/* What the level above leads to and no neighbour does: nothing, when nobody is at work. */
-static int pass_rest(struct pass *pass, unsigned level)
+/*
+ * The next epoch: *way leads to what is behind the last node. Whatever has that one's keys
+ * by now has a low fence that is not greater.
+ */
+static int level_again(struct pass *pass, unsigned level, struct btree_way *way)
 {
-	struct btree_way way = { .sure = true, .beside = true };
-	size_t i;
+	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
+	int err = form_walk_next(&pass->levels->walk);
+
+	/* the first node of a level is never merged away: its address is no hint */
+	if (err || !pass->begun)
+		return err;
+	err = btree_find(&pass->op, pass->low, 0, level, pass->op.node, way);
+	if (err)
+		return err == -ENOENT ? -EBADMSG : err;
+	memcpy(pass->edge, btree_high(geo, pass->op.node), geo->key_size);
+	*way = (struct btree_way) {
+		.addr = pass->op.node->right, .sure = true, .beside = true,
+	};
+	return 0;
+}
+
+/* READs a node of the level into op.node. Low fences grow. */
+static int level_read(struct pass *pass, const struct btree_way *way, unsigned level,
+		      bool *ret_dead)
+{
+	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
+	const struct btree_head *node = pass->op.node;
+	int err = btree_node_read(&pass->op, way, level, BTREE_WHOLE, pass->op.node);
+
+	*ret_dead = err == -ESHUTDOWN;
+	if (err && !*ret_dead)
+		return err;
+	if (pass->begun && btree_cmp(geo, btree_low(node), pass->low) <= 0)
+		return -EBADMSG;
+	pass->begun = true;
+	memcpy(pass->low, btree_low(node), geo->key_size);
+	return 0;
+}
+
+/* Calls each() for the nodes of a level, from its first one. */
+static int level_each(struct pass *pass, uint64_t first, unsigned level,
+		      int (*each)(struct pass *pass, uint64_t addr, unsigned level, bool dead))
+{
+	struct btree_way way = { .addr = first, .sure = true, .beside = true };
+	uint64_t right;
+	bool dead;
 	int err = 0;
 
-	set_sort(&pass->here);
-	for (i = 0; i < pass->led.nr && !err; i++) {
-		way.addr = pass->led.addr[i];
-		if (set_has(&pass->here, way.addr))
-			continue;
-		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
-		/* it may have come, or died, while others were changing the tree */
-		if (err == -ESHUTDOWN)
-			err = 0;
-		if (!err)
-			pass_problem(pass, way.addr, "no neighbour leads to it");
+	pass->begun = false;
+	memset(pass->edge, 0, sizeof(pass->edge));
+	while (way.addr && !err) {
+		if (form_walk_due(&pass->levels->walk))
+			err = level_again(pass, level, &way);
+		if (err || !way.addr)
+			break;
+		err = level_read(pass, &way, level, &dead);
+		if (err)
+			break;
+		right = pass->op.node->right;
+		err = each(pass, way.addr, level, dead);
+		way.addr = right;
 	}
 	return err;
 }
 
-/* A level, from its first node. *ret_first: that of the level below. */
-static int pass_level(struct pass *pass, uint64_t first, unsigned level, uint64_t *ret_first)
+/*
+ * What the node above still leads to, with all of it READ in this epoch: the node on its
+ * left leads to it, or it has died. It was born before the level above led to it.
+ */
+static int rest_look(struct pass *pass, uint64_t addr, unsigned level)
 {
+	static const uint8_t least[BTREE_MAX_SIZE];
+	const struct btree_way way = { .addr = addr, .sure = true, .beside = true };
 	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
-	struct btree_way way = { .addr = first, .sure = true, .beside = true };
-	uint64_t right;
+	struct btree_op *op = &pass->op;
+	struct btree_way left;
+	int err = btree_node_read(op, &way, level, BTREE_WHOLE, op->node);
+
+	if (err)
+		return err == -ESHUTDOWN ? 0 : err;
+	memcpy(pass->key, btree_low(op->node), geo->key_size);
+	if (btree_cmp(geo, pass->key, least)) {
+		err = btree_find(op, pass->key, 1, level, op->node, &left);
+		if (err || op->node->right == addr)
+			return err;
+		err = btree_node_read(op, &way, level, BTREE_WHOLE, op->node);
+		if (err)
+			return err == -ESHUTDOWN ? 0 : err;
+	}
+	pass_problem(pass, addr, "no neighbour leads to it");
+	return 0;
+}
+
+/* Looks in a node of the level above, in op.node, for what the walk below has not met. */
+static int rest_node(struct pass *pass, uint64_t addr, unsigned level, bool dead)
+{
+	const struct btree_geo *geo = &pass->levels->tree->geo[1];
+	const struct btree_head *node = pass->op.node;
+	uint64_t child[BTREE_MAX_SPAN];
+	uint8_t place[BTREE_MAX_SPAN];
+	unsigned nr = btree_sorted(geo, node, place), i;
 	int err = 0;
 
-	memset(pass->edge, 0, sizeof(pass->edge));
-	pass->here.nr = pass->next.nr = 0;
-	*ret_first = FAR_NIL;
-	while (way.addr && !err) {
-		bool dead;
+	(void)addr;
+	for (i = 0; i < nr; i++)
+		child[i] = btree_child(geo, btree_entry_at(geo, node, place[i]));
+	for (i = 0; i < nr && !dead && !err; i++)
+		if (set_has(&pass->led, child[i]))
+			err = rest_look(pass, child[i], level - 1);
+	return err;
+}
 
-		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
-		dead = err == -ESHUTDOWN;
-		if (err && !dead)
-			break;
-		right = pass->op.node->right;
-		if (way.addr != first &&
-		    btree_cmp(geo, btree_low(pass->op.node), pass->low) <= 0)
-			return -EBADMSG;
-		memcpy(pass->low, btree_low(pass->op.node), geo->key_size);
-		if (level && way.addr == first) {
-			struct btree_entry *entry = btree_find_below(geo, pass->op.node,
-								     btree_low(pass->op.node), 0);
+/*
+ * What the level above led to and no neighbour does: nothing, when nobody is at work. Else
+ * it has died since, or came after the walk. These addresses are of many epochs, and only
+ * tell that the level above wants a second look.
+ */
+static int pass_rest(struct pass *pass, uint64_t above, unsigned level)
+{
+	struct set *led = &pass->led;
+	size_t nr = 0, i;
 
-			*ret_first = entry ? btree_child(geo, entry) : FAR_NIL;
-		}
-		err = pass_node(pass, way.addr, level, dead);
-		way.addr = right;
+	set_sort(&pass->here);
+	for (i = 0; i < led->nr; i++)
+		if (!set_has(&pass->here, led->addr[i]))
+			led->addr[nr++] = led->addr[i];
+	led->nr = nr;
+	set_sort(led);
+	return nr ? level_each(pass, above, level + 1, rest_node) : 0;
+}
+
+/* The first node of the level below, as this one's first node says. */
+static int first_below(struct pass *pass, uint64_t first, unsigned level, uint64_t *ret_below)
+{
+	const struct btree_way way = { .addr = first, .sure = true, .beside = true };
+	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
+	const struct btree_head *node = pass->op.node;
+	const struct btree_entry *entry;
+	int err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
+
+	if (err)
+		return err == -ESHUTDOWN ? -EBADMSG : err;
+	entry = btree_find_below(geo, node, btree_low(node), 0);
+	*ret_below = entry ? btree_child(geo, entry) : FAR_NIL;
+	return *ret_below ? 0 : -EBADMSG;
+}
+
+/* From that level down, whose first node is at `first`. */
+static int pass_levels(struct pass *pass, uint64_t first, unsigned level)
+{
+	uint64_t above = FAR_NIL;
+	struct set swap;
+	int err;
+
+	for (;; level--) {
+		pass->here.nr = pass->next.nr = 0;
+		err = level_each(pass, first, level, pass_node);
+		if (!err && pass->led.nr)
+			err = pass_rest(pass, above, level);
+		if (err || !level)
+			return err;
+		above = first;
+		err = first_below(pass, first, level, &first);
+		if (err)
+			return err;
+		swap = pass->led;
+		pass->led = pass->next;
+		pass->next = swap;
 	}
-	return err ? err : pass_rest(pass, level);
 }
 
 int btree_levels(struct btree_levels *levels)
 {
+	struct far_task *task = levels->walk.task;
 	struct pass pass = { .levels = levels };
-	size_t mark = far_buf_mark(levels->task);
-	uint64_t at = 0, below;
-	unsigned level = 0;
-	struct set swap;
+	size_t mark = far_buf_mark(task);
+	uint64_t top;
 	int err;
 
-	pass.op.tree = levels->tree;
-	err = btree_op_init(&pass.op, levels->task, levels->tree);
+	err = btree_op_init(&pass.op, task, levels->tree);
 	if (!err)
 		err = btree_top_read(&pass.op);
 	if (!err) {
-		at = far_addr_bare(atomic_load(&levels->tree->top));
-		level = btree_top_level(atomic_load(&levels->tree->top));
-	}
-	while (!err) {
-		err = pass_level(&pass, at, level, &below);
-		if (err || !level)
-			break;
-		if (!below)
-			err = -EBADMSG;
-		at = below;
-		level--;
-		swap = pass.led;
-		pass.led = pass.next;
-		pass.next = swap;
+		top = atomic_load(&levels->tree->top);
+		err = pass_levels(&pass, far_addr_bare(top), btree_top_level(top));
 	}
 	free(pass.led.addr);
 	free(pass.here.addr);
 	free(pass.next.addr);
-	far_buf_release(levels->task, mark);
+	far_buf_release(task, mark);
 	return err;
 }

@@ -53,10 +53,10 @@ static int grow_write(struct btree_op *op, uint64_t top, uint64_t addr, uint64_t
 	return far_sync(op->task);
 }
 
+/* By the operation's spare node, which is there. */
 static int grow(struct btree_op *op, uint64_t right, const void *low, unsigned level)
 {
-	const struct btree_geo *geo = &op->tree->geo[1];
-	uint64_t top, addr;
+	uint64_t top, addr = op->spare[1];
 	int err = btree_top_read(op);
 
 	top = atomic_load(&op->tree->top);
@@ -64,38 +64,32 @@ static int grow(struct btree_op *op, uint64_t right, const void *low, unsigned l
 		return err;
 	if (level + 1 > BTREE_MAX_LEVEL)
 		return -ENOSPC;
-	err = far_alloc(op->task, FAR_ANY_NODE, geo->size, &addr);
+	err = grow_write(op, top, addr, right, low);
 	if (err)
 		return err;
-	err = grow_write(op, top, addr, right, low);
-	if (err) {
-		far_free(op->task, addr, geo->size);
-		return err;
-	}
 	far_cas(op->task, op->tree->root + offsetof(struct btree_root, top), top,
 		btree_top(addr, level + 1), op->word);
 	err = far_sync(op->task);
 	if (err)
 		far_alloc_lost(op->task);
-	else if (*op->word != top)
-		far_free(op->task, addr, geo->size);
+	if (err || *op->word == top)
+		op->spare[1] = FAR_NIL;
 	return err ? err : btree_top_read(op);
 }
 
-/* Puts it into the node above that is held. 1: there was no room, and the node was split. */
-static int link_into(struct btree_hold *above, const void *low, uint64_t right, unsigned level)
+/*
+ * Puts it into the node above that is held, and releases that one. 1: there is no room, and
+ * it is held still.
+ */
+static int link_into(struct btree_hold *above, const void *low, uint64_t right)
 {
 	int place = btree_find_key(above->geo, above->node, low), err;
 
-	if (place >= 0) {
-		err = btree_release(above);
-		return err;
-	}
+	if (place >= 0)
+		return btree_release(above);
 	place = btree_find_room(above->geo, above->node, low, NULL);
-	if (place < 0) {
-		err = btree_split(above, low, level + 1);
-		return err ? err : 1;
-	}
+	if (place < 0)
+		return 1;
 	entry_make(above->geo, above->node, place, low, right);
 	btree_hold_entry(above, place);
 	btree_cache_drop_node(above->op->tree->cache, above->addr);
@@ -105,46 +99,18 @@ static int link_into(struct btree_hold *above, const void *low, uint64_t right, 
 	return err;
 }
 
-/* The left neighbour is held. */
-static int link_held(struct btree_op *op, const struct btree_hold *left, unsigned level)
+/* Releases the left one, whose lock nothing that takes time or memory needs. */
+static int left_release(struct btree_hold *left, int err)
 {
-	const void *low = btree_high(left->geo, left->node);
-	struct btree_hold above;
-	size_t mark = far_buf_mark(op->task);
-	int err = 1;
+	int late = btree_release(left);
 
-	while (err == 1) {
-		err = btree_hold_key(op, low, 0, level + 1, &above);
-		if (err == -ENOENT) {
-			err = grow(op, left->node->right, low, level);
-			err = err ? err : 1;
-		} else if (!err) {
-			err = link_into(&above, low, left->node->right, level);
-		}
-		far_buf_release(op->task, mark);
-	}
-	return err;
+	return err ? err : late;
 }
 
-int btree_link(struct btree_op *op, uint64_t addr, unsigned level)
-{
-	const struct btree_way way = { .addr = addr, .sure = true, .beside = true };
-	size_t mark = far_buf_mark(op->task);
-	struct btree_hold left;
-	int err = btree_hold(op, &way, level, &left), late;
-
-	if (!err) {
-		if (!(left.node->flags & BTREE_LAST))
-			err = link_held(op, &left, level);
-		late = btree_release(&left);
-		err = err ? err : late;
-	}
-	far_buf_release(op->task, mark);
-	/* merged away meanwhile, and so its neighbour is somebody else's to link */
-	return err == -EAGAIN ? 0 : err;
-}
-
-/* What nobody may reach from above yet whose client has died is born first. */
+/*
+ * What its left neighbour alone may lead to is born first: another client's, which is at
+ * work or has died. It cannot die while the left one is held.
+ */
 static int right_check(struct btree_op *op, const struct btree_hold *left, unsigned level)
 {
 	const struct btree_way way = {
@@ -156,25 +122,63 @@ static int right_check(struct btree_op *op, const struct btree_hold *left, unsig
 	return err ? err : btree_release(&right);
 }
 
-int btree_link_missing(struct btree_op *op, const void *key, uint64_t addr, unsigned level)
+/* The left neighbour is held, and released. 1: look again. */
+static int link_held(struct btree_op *op, struct btree_hold *left, uint64_t born,
+		     unsigned level)
+{
+	const void *low = btree_high(left->geo, left->node);
+	uint64_t right = left->node->right;
+	struct btree_hold above;
+	int err = right == born ? 0 : right_check(op, left, level);
+
+	if (!err)
+		err = btree_hold_key(op, low, 0, level + 1, &above);
+	if (err == -ENOENT && op->spare[1]) {
+		err = left_release(left, grow(op, right, low, level));
+	} else if (err == -ENOENT) {
+		err = left_release(left, 0);
+		err = err ? err : btree_spare_take(op, level + 1);
+	} else if (err) {
+		return left_release(left, err);
+	} else {
+		err = link_into(&above, low, right);
+		if (err != 1)
+			return left_release(left, err);
+		err = left_release(left, 0);
+		if (err)
+			btree_release(&above);
+		else
+			err = btree_make_room(&above, low, level + 1);
+	}
+	return err ? err : 1;
+}
+
+int btree_link(struct btree_op *op, uint64_t addr, uint64_t born, unsigned level)
 {
 	const struct btree_way way = { .addr = addr, .sure = true, .beside = true };
 	size_t mark = far_buf_mark(op->task);
 	struct btree_hold left;
+	int err;
+
+	do {
+		err = btree_hold(op, &way, level, &left);
+		if (!err && left.node->flags & BTREE_LAST)
+			err = btree_release(&left);
+		else if (!err)
+			err = link_held(op, &left, born, level);
+		far_buf_release(op->task, mark);
+	} while (err == 1);
+	/* merged away meanwhile, and so its neighbour is somebody else's to link */
+	return err == -EAGAIN ? 0 : err;
+}
+
+int btree_link_missing(struct btree_op *op, const void *key, uint64_t addr, unsigned level)
+{
 	struct btree_way now;
 	int err = btree_descend(op, key, 0, level, true, &now);
 
-	if (err || now.addr != addr)
-		return err == -EAGAIN ? 0 : err;
-	err = btree_hold(op, &way, level, &left);
-	if (!err) {
-		if (!(left.node->flags & BTREE_LAST))
-			err = right_check(op, &left, level);
-		btree_release(&left);
-	}
-	far_buf_release(op->task, mark);
-	if (!err)
-		err = btree_link(op, addr, level);
+	if (!err && now.addr == addr)
+		err = btree_link(op, addr, FAR_NIL, level);
 	return err == -EAGAIN ? 0 : err;
 }
 

@@ -11,8 +11,8 @@
 #include "../core/alloc.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
+#include "../form/key.h"
 
-#define OP_TRIES	4u	/* connections that may break under one operation */
 /* processor time of an operation, declared to the model */
 #define GET_COST_NS	300u
 #define CHANGE_COST_NS	500u
@@ -27,7 +27,8 @@ int btree_op_init(struct btree_op *op, struct far_task *task, struct far_btree *
 	op->inner = far_buf(task, len);
 	op->node = far_buf(task, len);
 	op->word = far_buf(task, sizeof(*op->word));
-	op->unsure = op->present = op->full = false;
+	op->unsure = op->present = op->poor = false;
+	op->spare[0] = op->spare[1] = FAR_NIL;
 	op->few = op->passed = FAR_NIL;
 	return op->inner && op->node && op->word ? 0 : -ENOMEM;
 }
@@ -36,7 +37,7 @@ int btree_op_init(struct btree_op *op, struct far_task *task, struct far_btree *
 static void op_tidy(struct btree_op *op)
 {
 	if (op->passed)
-		btree_link_missing(op, op->key, op->passed, 0);
+		btree_link_missing(op, op->key, op->passed, op->passed_level);
 	if (op->few)
 		btree_merge(op, op->key, 0);
 }
@@ -67,30 +68,24 @@ static int alone_once(struct btree_op *op, const struct btree_args *args)
 	err = btree_op_init(op, op->task, op->tree);
 	if (!err)
 		err = op_run(op, &mine);
+	btree_spare_drop(op);
 	far_buf_release(op->task, mark);
 	far_epoch_exit(op->task);
 	return err;
 }
 
-/*
- * Once more if the space was full until memory was reclaimed, or a connection broke
- * before anything was changed.
- */
-static int op_alone(struct btree_op *op, const struct btree_args *args)
-{
-	int reclaimed = 0;
-	unsigned i;
-	int err = 0;
+struct frame {
+	struct form_key form;
+	struct btree_op *op;
+	const struct btree_args *args;
+};
 
-	for (i = 0; i < OP_TRIES; i++) {
-		err = alone_once(op, args);
-		if (err == -ENOSPC && !reclaimed) {
-			reclaimed = 1;
-			far_reclaim(op->task);
-		} else if (err != -EIO || op->unsure) {
-			break;
-		}
-	}
+static int run_once(struct form_run *run)
+{
+	const struct frame *frame = (const struct frame *)run;
+	int err = alone_once(frame->op, frame->args);
+
+	run->unsure = err == -EIO && frame->op->unsure;
 	return err;
 }
 
@@ -144,38 +139,38 @@ static enum far_combine_how lead_once(struct btree_op *op)
 	if (!err && how != FAR_COMBINE_LEAD)
 		op_tidy(op);
 	op->batch = batch;
-	far_buf_release(op->task, mark);
-	if (entered)
+	if (entered) {
+		btree_spare_drop(op);
 		far_epoch_exit(op->task);
+	}
+	far_buf_release(op->task, mark);
 	return how;
 }
 
-/* The operation of a hot key; *ret_shared: it was one with others. */
-static int op_combined(struct btree_op *op, const struct btree_args *args, uint64_t name,
-		       bool *ret_shared)
+static void key_describe(const struct form_key *key, struct far_combine_op *op)
 {
-	struct far_combine_op mine = {
-		.structure = op->tree->root,
-		.hash = name,
-		.key = op->key, .key_len = op->tree->key_size,
-		.value = args->value,
-		.value_len = args->value ? op->tree->value_size : 0,
-		.room = args->room,
-		.room_len = args->room ? op->tree->value_size : 0,
-		.kind = args->kind,
-	};
-	struct far_combine_batch batch;
+	const struct frame *frame = (const struct frame *)key;
+	const struct btree_args *args = frame->args;
+	uint32_t value_size = frame->op->tree->value_size;
+
+	op->key = frame->op->key;
+	op->key_len = frame->op->tree->key_size;
+	op->value = args->value;
+	op->value_len = args->value ? value_size : 0;
+	op->room = args->room;
+	op->room_len = args->room ? value_size : 0;
+	op->kind = args->kind;
+}
+
+static enum far_combine_how key_lead(struct form_key *key, struct far_combine_batch *batch)
+{
+	struct btree_op *op = ((struct frame *)key)->op;
 	enum far_combine_how how;
 
-	how = far_combine_begin(op->task, op->tree->combine, &mine, &batch);
-	*ret_shared = how == FAR_COMBINE_DONE;
-	op->batch = &batch;
-	while (how == FAR_COMBINE_LEAD) {
-		how = lead_once(op);
-		*ret_shared |= batch.carried > 0;
-	}
+	op->batch = batch;
+	how = lead_once(op);
 	op->batch = NULL;
-	return how == FAR_COMBINE_ALONE ? op_alone(op, args) : mine.status;
+	return how;
 }
 
 /*
@@ -184,23 +179,21 @@ static int op_combined(struct btree_op *op, const struct btree_args *args, uint6
  */
 static int op_of_key(struct btree_op *op, const struct btree_args *args)
 {
-	struct far_combine_table *table = op->tree->combine;
-	uint64_t name = args->kind == FAR_COMBINE_GET ? op->hash : ~op->hash;
-	bool shared = false;
-	int err;
+	struct frame frame = {
+		.form = {
+			.run = { .task = op->task, .once = run_once },
+			.table = op->tree->combine,
+			.hash = args->kind == FAR_COMBINE_GET ? op->hash : ~op->hash,
+			.describe = key_describe, .lead = key_lead,
+		},
+		.op = op, .args = args,
+	};
 
-	if (!table)
-		return op_alone(op, args);
-	if (far_combine_hot(table, name))
-		err = op_combined(op, args, name, &shared);
-	else
-		err = op_alone(op, args);
-	far_combine_gone(table, name, shared);
-	return err;
+	return form_key_do(&frame.form);
 }
 
-int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
-	     size_t key_len, const struct btree_args *args)
+static int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
+		    size_t key_len, const struct btree_args *args)
 {
 	struct btree_op op = { .task = task, .tree = tree, .key = key };
 	int err;

@@ -53,9 +53,11 @@ struct btree_op {
 	uint64_t *word;			/* room for a word */
 	bool unsure;			/* nobody knows whether its change has happened */
 	bool present;			/* the key was there before */
-	bool full;			/* it needs room that a split makes */
+	bool poor;			/* it takes no memory: it adds no key */
+	uint64_t spare[2];		/* blocks for a leaf and an inner node, or FAR_NIL */
 	uint64_t few;			/* the leaf that a delete has left nearly empty */
-	uint64_t passed;		/* a leaf whose right one no separator led to */
+	uint64_t passed;		/* a node whose right one no separator led to, */
+	unsigned passed_level;		/* and its level */
 	struct btree_hold *mending;	/* a node that is being repaired, the last one */
 	struct far_combine_batch *batch;	/* NULL: it is alone */
 };
@@ -101,6 +103,13 @@ int btree_find_near(struct btree_op *op, struct btree_way *ret_way);
 /* The same for who is about to lock it: of the node only the head is READ. */
 int btree_find_head(struct btree_op *op, const void *key, int strict, unsigned level,
 		    struct btree_way *ret_way);
+/* A step to the right from the node, which was READ: its separator may be missing. */
+static inline void btree_passed(struct btree_op *op, uint64_t addr, unsigned level)
+{
+	op->passed = addr;
+	op->passed_level = level;
+}
+
 /* Counts a step to the right; -EAGAIN: begin above; -EBADMSG: there are too many. */
 int btree_stepped(bool fresh, unsigned *steps);
 /* Which way the key is from here: -1, 0, 1. */
@@ -135,7 +144,6 @@ void btree_hold_entry(struct btree_hold *hold, unsigned place);
  */
 int btree_hold_entries(struct btree_hold *hold, const struct btree_head *head,
 		       enum btree_redo_kind kind, uint64_t right);
-void btree_hold_head(struct btree_hold *hold);
 /* Writes what the last two have changed, and keeps the lock. */
 int btree_hold_put(struct btree_hold *hold);
 int btree_release(struct btree_hold *hold);
@@ -149,10 +157,25 @@ uint64_t btree_new_version(struct btree_op *op);
 /* A copy of the image's head, for the other functions, with another version. */
 struct btree_head *btree_new_head(struct btree_hold *hold);
 
-/* split.c: the node has no room for the key; it is released in any case. */
-int btree_split(struct btree_hold *hold, const void *key, unsigned level);
-/* link.c: the separator of the node's right neighbour gets into the level above. */
-int btree_link(struct btree_op *op, uint64_t addr, unsigned level);
+/*
+ * split.c: the node has no room for the key, and is released in any case. 0: find it again;
+ * it was split, or the memory for that is there now: nothing is allocated under a lock.
+ * -ENOSPC: nothing was changed.
+ */
+int btree_make_room(struct btree_hold *hold, const void *key, unsigned level);
+/*
+ * Has op->spare what a node of that level needs to be split. Nothing is locked. -ENOSPC:
+ * there is no memory, or the operation takes none.
+ */
+int btree_spare_take(struct btree_op *op, unsigned level);
+/* Gives back what is left of it, before the epoch is left. */
+void btree_spare_drop(struct btree_op *op);
+/*
+ * link.c: the separator of the node's right neighbour gets into the level above. Nothing is
+ * locked. born: a node that has been born, and needs no look if that is the neighbour; or
+ * FAR_NIL. -ENOSPC: not yet; the tree is right without, and who passes by puts it in.
+ */
+int btree_link(struct btree_op *op, uint64_t addr, uint64_t born, unsigned level);
 /* The same, if it is missing: addr was passed by. */
 int btree_link_missing(struct btree_op *op, const void *key, uint64_t addr, unsigned level);
 /*
@@ -187,11 +210,8 @@ int btree_change(struct btree_op *op, struct btree_args *args);
 
 /* op.c */
 int btree_op_init(struct btree_op *op, struct far_task *task, struct far_btree *tree);
-int btree_do(struct far_task *task, struct far_btree *tree, const void *key,
-	     size_t key_len, const struct btree_args *args);
 
 /* tree.c: an open tree from its root, without cache and combining. */
 int btree_open_root(struct far_task *task, uint64_t root, struct far_btree **ret_tree);
-uint64_t btree_root_sum(const struct btree_root *root);
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "priv.h"
 
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
 
@@ -93,6 +94,7 @@ static int leaf_read(struct scan *scan)
 	unsigned try;
 	int err = -EIO;
 
+	far_op_renew(scan->task);
 	for (try = 0; try < SCAN_TRIES && err == -EIO; try++) {
 		size_t mark = far_buf_mark(scan->task);
 

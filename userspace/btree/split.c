@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A full node becomes two: the right one first, which nobody can reach; then the left
+ * A full node becomes two. The memory for that is taken first, while nothing is locked:
+ * who has none has changed nothing, and nobody waits for the lock of one who waits for
+ * memory. Then the right one is written, which nobody can reach; then the left
  * one's entries, acknowledged, so that no remembered place of what has moved is believed
  * any more; then the left one's head, which is the split; then the right one is born.
  * Last comes its separator, without which it is reached through its neighbour.
@@ -128,38 +130,71 @@ static int split_run(struct btree_hold *left, struct btree_hold *right)
 	return err ? btree_abandon(right, err) : btree_release(right);
 }
 
+/*
+ * The split's own memory, and that of the level above if its separator finds no room there.
+ * Levels above that one do without: a separator may come later.
+ */
+static bool spare_ready(const struct btree_op *op, unsigned level)
+{
+	return op->spare[1] && (level || op->spare[0]);
+}
+
+int btree_spare_take(struct btree_op *op, unsigned level)
+{
+	unsigned i;
+	int err = 0;
+
+	for (i = level ? 1 : 0; i < 2 && !err; i++) {
+		if (op->spare[i])
+			continue;
+		err = op->poor ? -ENOSPC : far_alloc(op->task, FAR_ANY_NODE,
+						     op->tree->geo[i].size, &op->spare[i]);
+	}
+	return err;
+}
+
+void btree_spare_drop(struct btree_op *op)
+{
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		if (op->spare[i])
+			far_free(op->task, op->spare[i], op->tree->geo[i].size);
+		op->spare[i] = FAR_NIL;
+	}
+}
+
 static int right_init(struct btree_hold *left, const void *key, unsigned level,
 		      struct btree_hold *right)
 {
-	const struct btree_geo *geo = left->geo;
-	int err = far_alloc(left->op->task, FAR_ANY_NODE, geo->size, &right->addr);
+	struct btree_op *op = left->op;
 
-	if (err)
-		return err;
-	right->lock.addr = right->addr;
-	right->lock.data = right->addr + offsetof(struct btree_head, sum);
+	*right = *left;
+	right->node = far_buf(op->task, left->geo->len);
+	right->redo = far_buf(op->task, left->geo->redo);
+	if (!right->node || !right->redo)
+		return -ENOMEM;
+	right->addr = op->spare[!!level];
+	op->spare[!!level] = FAR_NIL;
+	right->lock = (struct far_lock) {
+		.len = left->lock.len, .kind = left->lock.kind, .ops = left->lock.ops,
+		.image = &right->node->sum, .addr = right->addr,
+		.data = right->addr + offsetof(struct btree_head, sum),
+	};
 	right_fill(right, left, key, level);
 	return 0;
 }
 
-int btree_split(struct btree_hold *left, const void *key, unsigned level)
+/* There is spare memory. The node is released. */
+static int split(struct btree_hold *left, const void *key, unsigned level)
 {
 	struct btree_op *op = left->op;
 	uint64_t addr = left->addr;
-	struct btree_hold right = *left;
-	int err = 0;
+	struct btree_hold right;
+	int err;
 
 	far_spend(op->task, SPLIT_NS);
-	right.node = far_buf(op->task, left->geo->len);
-	right.redo = far_buf(op->task, left->geo->redo);
-	if (!right.node || !right.redo)
-		err = -ENOMEM;
-	right.lock = (struct far_lock) {
-		.len = left->lock.len, .kind = left->lock.kind, .ops = left->lock.ops,
-		.image = right.node ? &right.node->sum : NULL,
-	};
-	if (!err)
-		err = right_init(left, key, level, &right);
+	err = right_init(left, key, level, &right);
 	if (err) {
 		btree_release(left);
 		return err;
@@ -169,5 +204,17 @@ int btree_split(struct btree_hold *left, const void *key, unsigned level)
 		far_alloc_lost(op->task);	/* perhaps it has happened */
 		return err;
 	}
-	return btree_link(op, addr, level);
+	err = btree_link(op, addr, right.addr, level);
+	return err == -ENOSPC ? 0 : err;
+}
+
+int btree_make_room(struct btree_hold *hold, const void *key, unsigned level)
+{
+	struct btree_op *op = hold->op;
+	int err;
+
+	if (spare_ready(op, level))
+		return split(hold, key, level);
+	err = btree_release(hold);
+	return err ? err : btree_spare_take(op, level);
 }

@@ -11,14 +11,15 @@
 #include "../core/core.h"
 #include "../core/dir.h"
 #include "../core/epoch.h"
+#include "../form/run.h"
 #include "../core/task.h"
 #include "levels.h"
 
 #define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
 
-uint64_t btree_root_sum(const struct btree_root *root)
+static uint64_t root_sum(const struct btree_root *root, uint64_t addr)
 {
-	return XXH3_64bits(root, offsetof(struct btree_root, sum));
+	return XXH3_64bits_withSeed(root, offsetof(struct btree_root, sum), addr);
 }
 
 void far_btree_close(struct far_btree *tree)
@@ -71,7 +72,7 @@ static int create_write(struct far_task *task, const struct btree_root *shape,
 	if (err)
 		return err;
 	*root = *shape;
-	root->sum = btree_root_sum(root);
+	root->sum = root_sum(root, root_addr);
 	root->top = btree_top(leaf, 0);
 	far_write(task, root_addr, root, sizeof(*root));
 	return far_sync(task);
@@ -114,7 +115,7 @@ static int create_in_epoch(struct far_task *task, const char *name,
 	err = far_dir_add(task, &entry);
 	if (!err)
 		return 0;
-	if (err != -EEXIST && err != -ENOSPC && err != -EINVAL) {
+	if (far_dir_is_unsure(err)) {
 		far_alloc_lost(task);	/* perhaps the name is there */
 		return err;
 	}
@@ -158,10 +159,36 @@ static int shape_of(const struct far_btree_attr *attr, struct btree_root *ret_sh
 	return 0;
 }
 
+static int create_run(struct far_task *task, const char *name, const struct btree_root *shape)
+{
+	size_t mark = far_buf_mark(task);
+	int err = far_epoch_enter(task);
+
+	if (err)
+		return err;
+	err = create_in_epoch(task, name, shape);
+	far_epoch_exit(task);
+	far_buf_release(task, mark);
+	return err;
+}
+
+struct creation {
+	struct form_run run;
+	const char *name;
+	const struct btree_root *shape;
+};
+
+static int run_once(struct form_run *run)
+{
+	const struct creation *mine = (const struct creation *)run;
+
+	run->unsure = true;	/* perhaps the name is there */
+	return create_run(run->task, mine->name, mine->shape);
+}
+
 int far_btree_create(struct far_task *task, const char *name,
 		     const struct far_btree_attr *attr, struct far_btree **ret_tree)
 {
-	size_t mark = far_buf_mark(task);
 	struct far_dir_entry entry;
 	struct btree_root shape;
 	int err = shape_of(attr, &shape);
@@ -172,12 +199,7 @@ int far_btree_create(struct far_task *task, const char *name,
 		return -EEXIST;
 	if (err != -ENOENT)
 		return err;
-	err = far_epoch_enter(task);
-	if (err)
-		return err;
-	err = create_in_epoch(task, name, &shape);
-	far_epoch_exit(task);
-	far_buf_release(task, mark);
+	err = form_run(&(struct creation){ { task, run_once, false }, name, &shape }.run);
 	return err ? err : far_btree_open(task, name, ret_tree);
 }
 
@@ -189,7 +211,7 @@ static int root_read(struct far_task *task, uint64_t addr, struct btree_root *ro
 	err = far_sync(task);
 	if (err)
 		return err;
-	if (root->magic != BTREE_MAGIC || root->sum != btree_root_sum(root))
+	if (root->magic != BTREE_MAGIC || root->sum != root_sum(root, addr))
 		return -EBADMSG;
 	if (root->version != BTREE_VERSION)
 		return -EPROTONOSUPPORT;
@@ -222,15 +244,6 @@ int btree_open_root(struct far_task *task, uint64_t addr, struct far_btree **ret
 	return err;
 }
 
-/* Whether the name has got another entry, or none, since this one was found. */
-static int entry_is_gone(struct far_task *task, const struct far_dir_entry *entry)
-{
-	struct far_dir_entry now;
-	int err = far_dir_find(task, entry->name, &now);
-
-	return err == -ENOENT || (!err && now.state != entry->state);
-}
-
 /* A root that is not one while the entry is there is damage. */
 static int open_by_name(struct far_task *task, const char *name, struct far_dir_entry *entry,
 			struct far_btree **ret_tree)
@@ -242,7 +255,7 @@ static int open_by_name(struct far_task *task, const char *name, struct far_dir_
 		if (err)
 			return err;
 		err = btree_open_root(task, entry->root, ret_tree);
-	} while (err == -EBADMSG && entry_is_gone(task, entry));
+	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
 	return err;
 }
 
@@ -284,13 +297,25 @@ static int destroy_node(struct btree_levels *levels, const struct btree_head *no
 			uint64_t addr, unsigned level)
 {
 	(void)node;
-	return far_retire(levels->task, addr, btree_geo_of(levels->tree, level)->size);
+	return form_destroy_block(levels->arg, addr, btree_geo_of(levels->tree, level)->size);
+}
+
+/* Within the epoch of the caller. */
+static int destroy_all(struct btree_levels *levels, uint64_t root)
+{
+	int err = btree_levels(levels);
+
+	return err ? err : form_destroy_block(levels->arg, root, sizeof(struct btree_root));
 }
 
 /* -EAGAIN: the name has become another tree's. */
 static int destroy_once(struct far_task *task, const char *name)
 {
-	struct btree_levels levels = { .task = task, .node = destroy_node };
+	struct form_destroy destroy = { .task = task };
+	struct btree_levels levels = {
+		.walk = { .task = task, .one_epoch = true },
+		.node = destroy_node, .arg = &destroy,
+	};
 	struct far_dir_entry entry;
 	int err;
 
@@ -301,8 +326,7 @@ static int destroy_once(struct far_task *task, const char *name)
 	if (err)
 		goto close;
 	err = far_dir_remove(task, &entry);
-	if (!err && (btree_levels(&levels) ||
-		     far_retire(task, entry.root, sizeof(struct btree_root))))
+	if (!err && destroy_all(&levels, entry.root))
 		far_alloc_lost(task);	/* a sweep finds the rest */
 	far_epoch_exit(task);
 close:

@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../core/epoch.h"
 #include "levels.h"
 
 struct walk {
@@ -40,18 +39,20 @@ static int btree_walk(struct far_task *task, const struct far_dir_entry *entry,
 {
 	struct walk walk = { far_walk, entry->name };
 	struct btree_levels levels = {
-		.task = task, .node = walk_node, .arg = &walk,
+		.walk = { .task = task, .entry = entry },
+		.node = walk_node, .arg = &walk,
 		.problem = far_walk->problem ? walk_problem : NULL,
 	};
-	int ret = btree_open_root(task, entry->root, &levels.tree);
+	int ret = form_walk_enter(&levels.walk);
 
-	if (ret)
-		return ret;
-	ret = far_walk->block(far_walk, entry->root, sizeof(struct btree_root));
+	if (!ret)
+		ret = btree_open_root(task, entry->root, &levels.tree);
+	if (!ret)
+		ret = far_walk->block(far_walk, entry->root, sizeof(struct btree_root));
 	if (!ret)
 		ret = btree_levels(&levels);
 	far_btree_close(levels.tree);
-	return ret;
+	return form_walk_leave(&levels.walk, ret);
 }
 
 const struct far_type far_btree_type = {
@@ -88,14 +89,13 @@ int far_btree_stat(struct far_task *task, struct far_btree *tree,
 {
 	struct far_btree_stats stats = { 0 };
 	struct btree_levels levels = {
-		.task = task, .tree = tree, .node = stat_node, .arg = &stats,
+		.walk = { .task = task }, .tree = tree, .node = stat_node, .arg = &stats,
 	};
-	int err = far_epoch_enter(task);
+	int err = form_walk_enter(&levels.walk);
 
-	if (err)
-		return err;
-	err = btree_levels(&levels);
-	far_epoch_exit(task);
+	if (!err)
+		err = btree_levels(&levels);
+	err = form_walk_leave(&levels.walk, err);
 	if (!err)
 		*ret_stats = stats;
 	return err;

@@ -115,15 +115,14 @@ static int check(struct world *world, const char *want, struct report *report)
 {
 	struct far_task *task = rig_enter(&world->rig, 0);
 	struct btree_levels levels = {
-		.task = task, .tree = world->tree, .node = visit, .problem = found,
+		.walk = { .task = task }, .tree = world->tree, .node = visit, .problem = found,
 		.arg = report,
 	};
 	int err;
 
 	*report = (struct report) { .want = want };
-	assert_int_equal(far_epoch_enter(task), 0);
-	err = btree_levels(&levels);
-	far_epoch_exit(task);
+	assert_int_equal(form_walk_enter(&levels.walk), 0);
+	err = form_walk_leave(&levels.walk, btree_levels(&levels));
 	far_leave(task);
 	return err;
 }

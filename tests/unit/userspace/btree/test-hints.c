@@ -269,7 +269,7 @@ static int is_known(struct far_task *task, struct far_btree *tree, uint64_t addr
 {
 	uint64_t word;
 
-	return btree_cache_word(tree->cache, addr, far_epoch_known(task), &word);
+	return btree_cache_word(tree->cache, addr, form_age_now(task), &word);
 }
 
 /*

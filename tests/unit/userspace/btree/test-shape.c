@@ -3,7 +3,7 @@
  * How many nodes a tree has: what is loaded in order fills them, and what is deleted
  * leaves none behind, in whatever order it came and goes.
  */
-#include "kind.h"
+#include "world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,29 +13,12 @@
 
 enum order { UP, DOWN, MIXED };
 
-struct world {
-	struct rig rig;
-	struct far_task *task;
-	struct far_btree *tree;
-};
-
-static void world_open(struct world *world, unsigned span)
+static void world_make(struct world *world, unsigned span)
 {
-	const struct rig_conf conf = { .nodes = 1, .cache = 1 << 20 };
+	const struct rig_conf conf = { .cache = 1 << 20 };
 	const struct far_btree_attr attr = { .span = span };
 
-	rig_open(&world->rig, &conf);
-	world->task = rig_enter(&world->rig, 0);
-	assert_int_equal(far_btree_create(world->task, "t", &attr, &world->tree), 0);
-}
-
-static void world_close(struct world *world)
-{
-	rig_check(&world->rig, world->task, NULL);
-	far_btree_close(world->tree);
-	far_leave(world->task);
-	assert_int_equal(rig_space_problems(&world->rig, 0), 0);
-	rig_close(&world->rig);
+	world_open(world, &conf, &attr);
 }
 
 static void insert(struct world *world, uint64_t number)
@@ -65,14 +48,6 @@ static uint64_t number_of(enum order order, uint64_t i)
 	}
 }
 
-static struct far_btree_stats stat_of(struct world *world)
-{
-	struct far_btree_stats stats;
-
-	assert_int_equal(far_btree_stat(world->task, world->tree, &stats), 0);
-	return stats;
-}
-
 static int none(void *arg, const void *key, size_t key_len, const void *value,
 		size_t value_len)
 {
@@ -87,7 +62,7 @@ static int none(void *arg, const void *key, size_t key_len, const void *value,
 /* A node of each level is left, and a scan that finds nothing READs only these. */
 static void expect_nothing_left(struct world *world)
 {
-	struct far_btree_stats stats = stat_of(world);
+	struct far_btree_stats stats = world_stat(world);
 	const struct far_range all = { 0 };
 
 	assert_int_equal(stats.keys, 0);
@@ -103,7 +78,7 @@ static void come_and_go(enum order come, enum order go, unsigned span)
 	struct world world;
 	uint64_t i;
 
-	world_open(&world, span);
+	world_make(&world, span);
 	for (i = 0; i < KEYS; i++)
 		insert(&world, number_of(come, i));
 	for (i = 0; i < KEYS; i++)
@@ -131,13 +106,13 @@ static void queue(void **state)
 	uint64_t i;
 
 	(void)state;
-	world_open(&world, 0);
+	world_make(&world, 0);
 	for (i = 0; i < KEYS; i++) {
 		insert(&world, i);
 		if (i >= QUEUE)
 			delete(&world, i - QUEUE);
 	}
-	assert_in_range(stat_of(&world).leaves, QUEUE / 16, QUEUE / 4);
+	assert_in_range(world_stat(&world).leaves, QUEUE / 16, QUEUE / 4);
 	for (i = KEYS - QUEUE; i < KEYS; i++)
 		delete(&world, i);
 	expect_nothing_left(&world);
@@ -152,10 +127,10 @@ static void in_order(void **state)
 	uint64_t i;
 
 	(void)state;
-	world_open(&world, 0);
+	world_make(&world, 0);
 	for (i = 0; i < KEYS; i++)
 		insert(&world, i);
-	stats = stat_of(&world);
+	stats = world_stat(&world);
 	assert_int_equal(stats.keys, KEYS);
 	assert_true(stats.keys * 10 >= stats.places * 9);
 	assert_in_range(stats.inner, 1, stats.leaves / 30);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../../userspace/nic/fault.h"
+#include "../../../lib/nic/fault.h"
 #include "keys.h"
 
 #define CLIENTS	2u

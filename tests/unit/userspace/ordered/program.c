@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../../../userspace/core/deadline.h"
+
 #include "keys.h"
 
 #define INDEX		"program"
@@ -22,6 +24,7 @@ struct program {
 	unsigned nr_logs;
 	atomic_ullong filler;
 	atomic_int failed;		/* what no operation may answer */
+	atomic_ullong late;		/* operations that were */
 };
 
 /* A thread of a client. */
@@ -40,6 +43,7 @@ struct hand {
 	struct history_log *log;
 	struct far_rng rng;
 	uint64_t writer;		/* upper half of the values that it writes */
+	uint64_t values;		/* that it has written, or wanted to */
 	uint64_t *value;
 	uint64_t *mine;			/* fillers that it has inserted, and may delete */
 	unsigned nr_mine;
@@ -58,12 +62,28 @@ static void program_fail(struct program *program, int err)
 	atomic_store(&program->failed, err);
 }
 
+/* Half of the operations have a deadline of their own, which comes at any time. */
+static void hand_hurry(struct hand *hand)
+{
+	uint64_t until = 0;
+
+	if (!hand->conf->late_ns)
+		return;
+	if (far_rng_below(&hand->rng, 2))
+		until = far_now(hand->task) + far_rng_below(&hand->rng, hand->conf->late_ns);
+	far_deadline_at(hand->task, until);
+}
+
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
 static void hand_note(struct hand *hand, int err)
 {
 	struct worker *worker = hand->worker;
 	int may_break = hand->conf->rig.adversary & FAR_SIM_BREAK;
 
+	if (err == -ETIME && hand->conf->late_ns) {
+		atomic_fetch_add(&worker->program->late, 1);
+		return;
+	}
 	if (type_of(err) != HISTORY_OPEN || (err == -EIO && may_break))
 		return;
 	print_error("client %u: %d, %s\n", worker->client, err,
@@ -118,7 +138,8 @@ static void drain_one(struct hand *hand)
 		print_error("a filler was lost\n");
 		program_fail(hand->worker->program, err);
 	}
-	hand->mine[which] = hand->mine[--hand->nr_mine];
+	if (err != -ETIME)
+		hand->mine[which] = hand->mine[--hand->nr_mine];
 }
 
 static int do_op(struct hand *hand, enum history_f f, unsigned i, size_t len)
@@ -147,7 +168,10 @@ static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t v
 		err = 0;
 	}
 	hand_note(hand, err);
-	history_return(hand->log, at, type_of(err), value, far_now(hand->task));
+	if (err == -ETIME)
+		history_forget(hand->log, at);
+	else
+		history_return(hand->log, at, type_of(err), value, far_now(hand->task));
 }
 
 static void one_op(struct hand *hand)
@@ -166,7 +190,7 @@ static void one_op(struct hand *hand)
 		len = 8 * (1 + far_rng_below(&hand->rng, len / 8));
 	memset(hand->value, 0, hand->conf->value_size);
 	if (writes)
-		hand->value[0] = hand->writer | (hand->log->nr + 1);
+		hand->value[0] = hand->writer | ++hand->values;
 	at = history_invoke(hand->log, f, i, hand->value[0], 0, far_now(hand->task));
 	hand_return(hand, at, f, hand->value[0], do_op(hand, f, i, len));
 }
@@ -287,7 +311,7 @@ static void one_scan(struct hand *hand)
 					       far_now(hand->task));
 	}
 	err = hand->kind->scan(hand->task, hand->index, &range, seen_key, &seen);
-	for (i = 0; i < conf->keys; i++)
+	for (i = conf->keys; i--;)
 		if (range_has(&range, key_fought(i, conf->keys)))
 			hand_return(hand, at[i], HISTORY_GET, seen.value[i], err);
 	if (!err && seen.fillers != range_fillers(conf, &range))
@@ -330,6 +354,7 @@ static void hand_step(struct hand *hand)
 
 	if (conf->pause_ns)
 		far_sleep(hand->task, far_rng_below(&hand->rng, conf->pause_ns));
+	hand_hurry(hand);
 	if (dice < conf->fill)
 		fill_more(hand);
 	else if (dice < conf->fill + conf->drain)
@@ -349,6 +374,7 @@ static void work(struct far_task *task, void *arg)
 	hand_init(&hand, worker, task);
 	for (i = 0; i < worker->program->conf->ops; i++)
 		hand_step(&hand);
+	far_deadline_at(task, 0);
 	hand_fini(&hand);
 }
 
@@ -430,6 +456,15 @@ static void program_close(struct program *program)
 		free(program->log[i].op);
 	free(program->log);
 	rig_close(&program->rig);
+}
+
+/* Operations without a deadline of their own have that much time; 0: as a rule. */
+static void program_hurry(struct program *program, uint64_t late_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < program->rig.conf.clients; i++)
+		program->rig.far[i]->op_ns = late_ns ? late_ns : far_op_ns(&(struct far_conf){ 0 });
 }
 
 static void program_threads(struct program *program)
@@ -553,10 +588,13 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
 	result->posted = ops_of_node_0(&program);
+	program_hurry(&program, conf->late_ns);
 	program_threads(&program);
+	program_hurry(&program, 0);
 	far_stats_get(program.rig.far[0], &after);
 	result->posted = ops_of_node_0(&program) - result->posted;
 	result->combined = after.combined - before.combined;
+	result->late = program.late;
 	all = history_merge(program.log, program.nr_logs, &result->ops);
 	assert_non_null(all);
 	result->verdict = history_check(all, result->ops, HISTORY_ABSENT, &result->why);

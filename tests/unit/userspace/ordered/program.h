@@ -50,6 +50,7 @@ struct program_conf {
 	size_t key_size;		/* at least 9 */
 	size_t value_size;		/* at least 8 */
 	uint64_t pause_ns;		/* at most, between two operations */
+	uint64_t late_ns;		/* at most, until an operation's deadline; 0: none */
 	unsigned variant;
 	/* kill client 0 at its n'th operation from the start of the program; 0: never */
 	uint64_t kill_at;
@@ -64,6 +65,7 @@ struct program_result {
 	uint64_t problems;		/* of the checks afterwards, lost blocks too */
 	uint64_t repaired;		/* things of the dead, by the last client */
 	uint64_t combined;
+	uint64_t late;			/* operations that were */
 	char sim[200];			/* far_sim_describe() */
 	char file[40];			/* of the history, if something is wrong; or "" */
 };
