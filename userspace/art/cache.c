@@ -2,13 +2,20 @@
 /*
  * A client's cache of nodes. See cache.h.
  *
- * Buckets of four ways; a way is a pointer to an entry. An entry has those slots of its node
- * that lead somewhere, in the order of their symbols, and behind them their indices. Readers
- * take no lock: a bucket's sequence number tells them whether somebody has changed it under
- * them, and then they have read nothing. Entries are words that are written and read one by
- * one, and go back to a list of their size, never to the system, so that a late reader reads
- * an entry all the same. Each load acquires and each store releases: the sequence number
- * is read last, and made odd first. One writer at a time; a second one leaves it at that.
+ * Buckets of four ways; a way is a word that says where an entry is, or 0. An entry has
+ * those slots of its node that lead somewhere, in the order of their symbols, and behind
+ * them their indices. Readers take no lock: a bucket's sequence number tells them whether
+ * somebody has changed it under them, and then they have read nothing. Each load acquires
+ * and each store releases: the sequence number is read last, and made odd first. One writer
+ * at a time; a second one leaves it at that.
+ *
+ * Entries lie one behind the other in one piece of memory, whatever their lengths, so that
+ * what is evicted makes room in bytes and not for entries of its own size. It is filled
+ * segment by segment. The segment that is the oldest is swept before it is filled again:
+ * entries that nobody has used since it was swept last go, the others move together. Who
+ * goes down to a node uses all that are above it, so that upper levels go last; where too
+ * many are used, the deepest go. A late reader may read words of other entries, and its
+ * bucket tells it so: nothing that it computes from them leads out of the memory.
  */
 #include "cache.h"
 
@@ -20,39 +27,45 @@
 
 #include "../base/rng.h"
 
+#define CACHE_LEAST	4096u	/* bytes */
 #define CACHE_WAYS	4u
 #define CACHE_MEAN	96u	/* bytes: an entry and its way, for the number of buckets */
-#define CACHE_TRIES	32u	/* buckets that are looked at for something to evict */
+/* Segments: eight of at least 1,024 words; more when they would be longer than 8,192. */
+#define CACHE_SEGMENTS	8u
+#define CACHE_SHORTEST	1024u
+#define CACHE_LONGEST	8192u
+#define CACHE_DEPTHS	32u	/* of nodes that are told apart; the last has "or deeper" */
 
-enum { AT_ADDR, AT_WAY, AT_AGE, AT_HEADER, AT_SLOT };
+/* AT_NAME: the node's far address, and the entry's length in words above it; 0: none. */
+enum { AT_NAME, AT_WAY, AT_AGE, AT_HEADER, AT_SLOT };
 
-/* Slots that an entry has room for, by its size. */
-static const uint16_t rooms[] = { 2, 4, 6, 10, 14, 22, 30, 62, 126, ART_SYMBOLS };
+#define NAME_LEN	FAR_ADDR_BITS
 
-#define CACHE_SIZES	(sizeof(rooms) / sizeof(rooms[0]))
-#define NO_SLOT		UINT64_MAX	/* its symbol is above all others */
+/* Words of indices behind `live` slots, a byte each. */
+#define INDEX_WORDS(live)	(((live) + 7) / 8)
+#define ENTRY_WORDS(live)	(AT_SLOT + (live) + INDEX_WORDS(live))
 
-struct cache_entry {
-	struct cache_entry *next;	/* of the free ones; the writer's */
-	struct cache_entry *also;	/* of all */
-	unsigned size;			/* its index in rooms */
-	_Atomic(uint64_t) at[];
-};
+/*
+ * A way: where its entry begins, plus 1, in the lower bits; above that how many slots it
+ * has.
+ */
+#define WAY_LIVE	48
 
 struct cache_bucket {
 	_Atomic(uint64_t) seq;		/* odd: it is being changed */
-	_Atomic(struct cache_entry *) way[CACHE_WAYS];
+	_Atomic(uint64_t) way[CACHE_WAYS];
+	_Atomic(uint8_t) used[CACHE_WAYS];	/* since the entry's segment was swept */
 };
 
 struct art_cache {
-	uint64_t limit;
-	_Atomic(uint64_t) bytes;	/* of buckets, and of entries that exist */
-	size_t nr;			/* of buckets: a power of two */
+	size_t nr;			/* of buckets */
 	struct cache_bucket *bucket;
+	_Atomic(uint64_t) *word;	/* of entries */
+	size_t words, segment;		/* how many, and of a segment: these divide them */
+	_Atomic(size_t) filled;		/* words of segments that have been in use */
 	atomic_flag writing;		/* covers what follows, and all sequence numbers */
+	size_t at, end;			/* of the segment that is being filled */
 	struct far_rng rng;
-	struct cache_entry *free[CACHE_SIZES];
-	struct cache_entry *all;	/* every entry there is */
 };
 
 static uint64_t load(const _Atomic(uint64_t) *word)
@@ -65,38 +78,26 @@ static void store(_Atomic(uint64_t) *word, uint64_t value)
 	atomic_store_explicit(word, value, memory_order_release);
 }
 
-/* Words of indices, a byte each. A node that fills the largest entry has none to say. */
-static unsigned index_words(unsigned room)
-{
-	return room == ART_SYMBOLS ? 0 : (room + 7) / 8;
-}
-
-static size_t entry_len(unsigned size)
-{
-	return sizeof(struct cache_entry) +
-	       (AT_SLOT + rooms[size] + index_words(rooms[size])) * 8;
-}
-
-/* The least entry for so many slots. */
-static unsigned entry_size(unsigned live)
-{
-	unsigned size = 0;
-
-	while (rooms[size] < live)
-		size++;
-	return size;
-}
-
 uint64_t art_cache_cost(unsigned live)
 {
-	return entry_len(entry_size(live)) + art_cache_overhead() -
-	       sizeof(struct cache_entry) - AT_SLOT * 8;
+	return (ENTRY_WORDS(live) - AT_SLOT) * 8 + art_cache_overhead();
 }
 
 uint64_t art_cache_overhead(void)
 {
-	return sizeof(struct cache_entry) + AT_SLOT * 8 +
-	       sizeof(struct cache_bucket) / CACHE_WAYS;
+	return AT_SLOT * 8 + sizeof(struct cache_bucket) / CACHE_WAYS;
+}
+
+/* Few words are swept at a time, and there is room for the longest entry. */
+static size_t segment_words(size_t words)
+{
+	size_t nr = words / CACHE_SHORTEST;
+
+	if (nr > CACHE_SEGMENTS)
+		nr = CACHE_SEGMENTS;
+	if (nr < words / CACHE_LONGEST)
+		nr = words / CACHE_LONGEST;
+	return nr ? words / nr : words;
 }
 
 int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
@@ -104,21 +105,22 @@ int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
 	struct art_cache *cache;
 
 	*ret_cache = NULL;
-	if (bytes < 4096)
+	if (bytes < CACHE_LEAST)
 		return 0;
 	cache = calloc(1, sizeof(*cache));
 	if (!cache)
 		return -ENOMEM;
-	cache->limit = bytes;
-	cache->nr = 1;
-	while (2 * cache->nr * CACHE_WAYS * CACHE_MEAN <= bytes)
-		cache->nr *= 2;
-	cache->bytes = cache->nr * sizeof(*cache->bucket);
+	cache->nr = bytes / (CACHE_WAYS * CACHE_MEAN);
+	cache->words = (bytes - cache->nr * sizeof(*cache->bucket)) / sizeof(*cache->word);
+	cache->segment = segment_words(cache->words);
+	cache->words -= cache->words % cache->segment;
 	cache->bucket = calloc(cache->nr, sizeof(*cache->bucket));
-	if (!cache->bucket) {
-		free(cache);
+	cache->word = calloc(cache->words, sizeof(*cache->word));
+	if (!cache->bucket || !cache->word) {
+		art_cache_free(cache);
 		return -ENOMEM;
 	}
+	cache->filled = cache->end = cache->segment;
 	atomic_flag_clear(&cache->writing);
 	far_rng_init(&cache->rng, bytes, 0);
 	*ret_cache = cache;
@@ -127,31 +129,55 @@ int art_cache_new(uint64_t bytes, struct art_cache **ret_cache)
 
 void art_cache_free(struct art_cache *cache)
 {
-	struct cache_entry *entry;
-
 	if (!cache)
 		return;
-	while ((entry = cache->all)) {
-		cache->all = entry->also;
-		free(entry);
-	}
 	free(cache->bucket);
+	free(cache->word);
 	free(cache);
 }
 
 uint64_t art_cache_bytes(const struct art_cache *cache)
 {
-	return load(&cache->bytes);
+	return cache->nr * sizeof(*cache->bucket) +
+	       atomic_load(&cache->filled) * sizeof(*cache->word);
 }
 
 static struct cache_bucket *bucket_of(const struct art_cache *cache, uint64_t addr)
 {
-	return &cache->bucket[far_rng_mix(addr / ART_UNIT) & (cache->nr - 1)];
+	uint64_t hash = far_rng_mix(addr / ART_UNIT);
+
+	return &cache->bucket[(unsigned __int128)hash * cache->nr >> 64];
 }
 
-static struct cache_entry *way_get(struct cache_bucket *bucket, unsigned i)
+static uint64_t way_make(size_t at, unsigned live)
 {
-	return atomic_load_explicit(&bucket->way[i], memory_order_acquire);
+	return (at + 1) | (uint64_t)live << WAY_LIVE;
+}
+
+static size_t way_at(uint64_t way)
+{
+	return (way & ((UINT64_C(1) << WAY_LIVE) - 1)) - 1;
+}
+
+static unsigned way_live(uint64_t way)
+{
+	return way >> WAY_LIVE;
+}
+
+static const _Atomic(uint64_t) *way_entry(const struct art_cache *cache, uint64_t way)
+{
+	return &cache->word[way_at(way)];
+}
+
+static uint64_t entry_addr(const _Atomic(uint64_t) *entry)
+{
+	return far_addr_bare(load(&entry[AT_NAME]));
+}
+
+/* Words from the entry at `at` to the next one; 0: it is the last one of its segment. */
+static size_t entry_len(const struct art_cache *cache, size_t at)
+{
+	return load(&cache->word[at + AT_NAME]) >> NAME_LEN;
 }
 
 /* Of the way to a node at depth, which the key takes. */
@@ -161,13 +187,13 @@ static uint64_t way_hash(const struct art_key *key, unsigned depth)
 }
 
 /* The first slot with that symbol or a greater one. */
-static unsigned entry_find(const struct cache_entry *entry, unsigned symbol)
+static unsigned entry_find(const _Atomic(uint64_t) *entry, unsigned live, unsigned symbol)
 {
-	unsigned lo = 0, hi = rooms[entry->size], mid;
+	unsigned lo = 0, hi = live, mid;
 
 	while (lo < hi) {
 		mid = (lo + hi) / 2;
-		if (art_slot_symbol(load(&entry->at[AT_SLOT + mid])) < symbol)
+		if (art_slot_symbol(load(&entry[AT_SLOT + mid])) < symbol)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -176,35 +202,34 @@ static unsigned entry_find(const struct cache_entry *entry, unsigned symbol)
 }
 
 /* The index in its node of slot i. In the greatest type that is its symbol. */
-static unsigned entry_index(const struct cache_entry *entry, unsigned type, unsigned i,
-			    unsigned symbol)
+static unsigned entry_index(const _Atomic(uint64_t) *entry, unsigned live, unsigned type,
+			    unsigned i, unsigned symbol)
 {
-	unsigned room = rooms[entry->size];
-
-	if (type == ART_TYPES - 1 || room == ART_SYMBOLS)
+	if (type == ART_TYPES - 1)
 		return symbol;
-	return load(&entry->at[AT_SLOT + room + i / 8]) >> (8 * (i % 8)) & 0xff;
+	return load(&entry[AT_SLOT + live + i / 8]) >> (8 * (i % 8)) & 0xff;
 }
 
 /* The key's slot in an entry that may change meanwhile. */
-static bool entry_look(const struct cache_entry *entry, const struct art_key *key,
-		       struct art_hint *hint)
+static bool entry_look(const _Atomic(uint64_t) *entry, unsigned live,
+		       const struct art_key *key, struct art_hint *hint)
 {
 	unsigned depth, symbol, i;
-	uint64_t slot;
+	uint64_t slot = 0;
 
-	hint->age.epoch = load(&entry->at[AT_AGE]);
-	hint->header = load(&entry->at[AT_HEADER]);
+	hint->age.epoch = load(&entry[AT_AGE]);
+	hint->header = load(&entry[AT_HEADER]);
 	depth = art_header_depth(hint->header);
 	hint->slot = 0;
-	if (depth > key->len || way_hash(key, depth) != load(&entry->at[AT_WAY]))
+	if (depth > key->len || way_hash(key, depth) != load(&entry[AT_WAY]))
 		return false;
 	symbol = art_symbol(key->data, key->len, depth);
-	i = entry_find(entry, symbol);
-	slot = i < rooms[entry->size] ? load(&entry->at[AT_SLOT + i]) : NO_SLOT;
-	if (art_slot_symbol(slot) == symbol) {
+	i = entry_find(entry, live, symbol);
+	if (i < live)
+		slot = load(&entry[AT_SLOT + i]);
+	if (slot && art_slot_symbol(slot) == symbol) {
 		hint->slot = slot;
-		hint->at = entry_index(entry, art_header_type(hint->header), i, symbol);
+		hint->at = entry_index(entry, live, art_header_type(hint->header), i, symbol);
 	}
 	return true;
 }
@@ -213,124 +238,207 @@ bool art_cache_get(struct art_cache *cache, uint64_t addr, const struct art_key 
 		   struct art_hint *ret_hint)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
-	uint64_t seq = atomic_load_explicit(&bucket->seq, memory_order_acquire);
-	bool found = false;
+	uint64_t seq = load(&bucket->seq), way;
 	unsigned i;
 
 	if (seq & 1)
 		return false;
-	for (i = 0; i < CACHE_WAYS && !found; i++) {
-		struct cache_entry *entry = way_get(bucket, i);
-
-		if (entry && load(&entry->at[AT_ADDR]) == addr)
-			found = entry_look(entry, key, ret_hint);
+	for (i = 0; i < CACHE_WAYS; i++) {
+		way = load(&bucket->way[i]);
+		if (way && entry_addr(way_entry(cache, way)) == addr)
+			break;
 	}
-	return found && load(&bucket->seq) == seq;
+	if (i == CACHE_WAYS ||
+	    !entry_look(way_entry(cache, way), way_live(way), key, ret_hint) ||
+	    load(&bucket->seq) != seq)
+		return false;
+	/* lines of upper levels are read by all, and so written only once */
+	if (!atomic_load_explicit(&bucket->used[i], memory_order_relaxed))
+		atomic_store_explicit(&bucket->used[i], 1, memory_order_relaxed);
+	return true;
 }
 
-/* Around changes of a bucket, by the one who writes. */
-static void bucket_begin(struct cache_bucket *bucket)
+/* Gives a way another entry, or none, before anything of the old one is overwritten. */
+static void way_set(struct cache_bucket *bucket, unsigned i, uint64_t way, unsigned used)
 {
 	store(&bucket->seq, load(&bucket->seq) + 1);
-}
-
-static void bucket_end(struct cache_bucket *bucket)
-{
+	store(&bucket->way[i], way);
+	atomic_store_explicit(&bucket->used[i], used, memory_order_relaxed);
 	store(&bucket->seq, load(&bucket->seq) + 1);
-}
-
-/* Empties a way; the entry goes to its list. */
-static void way_clear(struct art_cache *cache, struct cache_bucket *bucket, unsigned i)
-{
-	struct cache_entry *entry = way_get(bucket, i);
-
-	bucket_begin(bucket);
-	atomic_store_explicit(&bucket->way[i], NULL, memory_order_release);
-	store(&entry->at[AT_ADDR], FAR_NIL);
-	bucket_end(bucket);
-	entry->next = cache->free[entry->size];
-	cache->free[entry->size] = entry;
-}
-
-static struct cache_entry *entry_make(struct art_cache *cache, unsigned size)
-{
-	struct cache_entry *entry;
-
-	if (load(&cache->bytes) + entry_len(size) > cache->limit)
-		return NULL;
-	entry = calloc(1, entry_len(size));
-	if (!entry)
-		return NULL;
-	entry->size = size;
-	entry->also = cache->all;
-	cache->all = entry;
-	store(&cache->bytes, load(&cache->bytes) + entry_len(size));
-	return entry;
-}
-
-/* Throws out one of that size that lies near a random place. */
-static void evict(struct art_cache *cache, unsigned size)
-{
-	size_t at = far_rng_next(&cache->rng);
-	unsigned i, k;
-
-	for (i = 0; i < CACHE_TRIES; i++) {
-		struct cache_bucket *bucket = &cache->bucket[(at + i) & (cache->nr - 1)];
-
-		for (k = 0; k < CACHE_WAYS; k++) {
-			struct cache_entry *entry = way_get(bucket, k);
-
-			if (entry && entry->size == size) {
-				way_clear(cache, bucket, k);
-				return;
-			}
-		}
-	}
-}
-
-static struct cache_entry *entry_take(struct art_cache *cache, unsigned size)
-{
-	struct cache_entry *entry;
-
-	if (!cache->free[size]) {
-		entry = entry_make(cache, size);
-		if (entry)
-			return entry;
-		evict(cache, size);
-	}
-	entry = cache->free[size];
-	if (entry)
-		cache->free[size] = entry->next;
-	return entry;
 }
 
 /* The way that has the node, or CACHE_WAYS. */
-static unsigned way_of(struct cache_bucket *bucket, uint64_t addr)
+static unsigned way_of(const struct art_cache *cache, struct cache_bucket *bucket,
+		       uint64_t addr)
 {
 	unsigned i;
 
 	for (i = 0; i < CACHE_WAYS; i++) {
-		struct cache_entry *entry = way_get(bucket, i);
+		uint64_t way = load(&bucket->way[i]);
 
-		if (entry && load(&entry->at[AT_ADDR]) == addr)
+		if (way && entry_addr(way_entry(cache, way)) == addr)
 			break;
 	}
 	return i;
 }
 
-/* An empty way: of the node itself, of nobody, or of somebody. */
-static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket, uint64_t addr)
+static unsigned entry_depth(const _Atomic(uint64_t) *entry)
 {
-	unsigned i = way_of(bucket, addr);
+	unsigned depth = art_header_depth(load(&entry[AT_HEADER]));
 
-	if (i == CACHE_WAYS)
-		for (i = 0; i < CACHE_WAYS && way_get(bucket, i); i++)
-			;
-	if (i == CACHE_WAYS)
-		i = far_rng_below(&cache->rng, CACHE_WAYS);
-	if (way_get(bucket, i))
-		way_clear(cache, bucket, i);
-	return i;
+	return depth < CACHE_DEPTHS ? depth : CACHE_DEPTHS - 1;
+}
+
+/* The way that leads to the entry at `at`; NULL: none does any more. */
+static struct cache_bucket *entry_bucket(const struct art_cache *cache, size_t at,
+					 unsigned *ret_way)
+{
+	struct cache_bucket *bucket = bucket_of(cache, entry_addr(&cache->word[at]));
+	unsigned i;
+
+	for (i = 0; i < CACHE_WAYS; i++) {
+		uint64_t way = load(&bucket->way[i]);
+
+		if (way && way_at(way) == at) {
+			*ret_way = i;
+			return bucket;
+		}
+	}
+	return NULL;
+}
+
+static bool is_used(struct cache_bucket *bucket, unsigned i)
+{
+	return atomic_load_explicit(&bucket->used[i], memory_order_relaxed);
+}
+
+/* What a sweep keeps of the entries that are used. */
+struct sweep {
+	unsigned depth;		/* all above it; and of those that are as deep */
+	size_t words;		/* so many */
+};
+
+/* So that at most `most` words of the segment stay. */
+static struct sweep sweep_plan(const struct art_cache *cache, size_t from, size_t most)
+{
+	size_t by_depth[CACHE_DEPTHS] = { 0 }, at, len;
+	struct sweep sweep = { .words = most };
+	struct cache_bucket *bucket;
+	unsigned i;
+
+	for (at = from; at < from + cache->segment; at += len) {
+		len = entry_len(cache, at);
+		if (!len)
+			break;
+		bucket = entry_bucket(cache, at, &i);
+		if (bucket && is_used(bucket, i))
+			by_depth[entry_depth(&cache->word[at])] += len;
+	}
+	while (sweep.depth < CACHE_DEPTHS && by_depth[sweep.depth] <= sweep.words)
+		sweep.words -= by_depth[sweep.depth++];
+	return sweep;
+}
+
+static bool sweep_keeps(struct sweep *sweep, unsigned depth, size_t len)
+{
+	if (depth != sweep->depth)
+		return depth < sweep->depth;
+	if (len > sweep->words)
+		return false;
+	sweep->words -= len;
+	return true;
+}
+
+/* Moves an entry to the front; its way leads nowhere meanwhile. */
+static void entry_move(struct art_cache *cache, size_t from, size_t to, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		store(&cache->word[to + i], load(&cache->word[from + i]));
+}
+
+/*
+ * Makes room for `len` words in the segment that begins there, and an eighth of it at
+ * least. What stays lies at its front.
+ */
+static void segment_sweep(struct art_cache *cache, size_t from, size_t len)
+{
+	size_t most = cache->segment / 8 * 7, at, to = from, next;
+	struct cache_bucket *bucket;
+	struct sweep sweep;
+	uint64_t way;
+	unsigned i;
+	bool keep;
+
+	if (most > cache->segment - len)
+		most = cache->segment - len;
+	sweep = sweep_plan(cache, from, most);
+	for (at = from; at < from + cache->segment; at = next) {
+		len = entry_len(cache, at);
+		if (!len)
+			break;
+		next = at + len;
+		bucket = entry_bucket(cache, at, &i);
+		if (!bucket)
+			continue;
+		way = load(&bucket->way[i]);
+		keep = is_used(bucket, i) &&
+		       sweep_keeps(&sweep, entry_depth(&cache->word[at]), len);
+		way_set(bucket, i, 0, 0);
+		if (!keep)
+			continue;
+		entry_move(cache, at, to, len);
+		way_set(bucket, i, way_make(to, way_live(way)), 0);
+		to += len;
+	}
+	cache->at = to;
+	cache->end = from + cache->segment;
+}
+
+/* Room for an entry of that length, which is not longer than a segment. */
+static size_t entry_room(struct art_cache *cache, size_t len)
+{
+	size_t at, next;
+
+	while (cache->end - cache->at < len) {
+		if (cache->at < cache->end)
+			store(&cache->word[cache->at], 0);
+		next = cache->end < cache->words ? cache->end : 0;
+		if (cache->end == cache->filled && next) {
+			cache->at = next;
+			cache->end = next + cache->segment;
+			atomic_store(&cache->filled, cache->end);
+		} else {
+			segment_sweep(cache, next, len);
+		}
+	}
+	at = cache->at;
+	cache->at += len;
+	return at;
+}
+
+/* An empty way: of nobody, or of an entry that is used the least, and lies the deepest. */
+static unsigned way_for(struct art_cache *cache, struct cache_bucket *bucket)
+{
+	unsigned first = far_rng_below(&cache->rng, CACHE_WAYS), best = first, most = 0, i, k;
+
+	for (k = 0; k < CACHE_WAYS; k++) {
+		uint64_t way;
+		unsigned worth;
+
+		i = (first + k) % CACHE_WAYS;
+		way = load(&bucket->way[i]);
+		if (!way)
+			return i;
+		worth = entry_depth(way_entry(cache, way)) + 1 +
+			(is_used(bucket, i) ? 0 : CACHE_DEPTHS);
+		if (worth > most) {
+			most = worth;
+			best = i;
+		}
+	}
+	return best;
 }
 
 /* Indices of a node's slots that lead somewhere, in the order of symbols; how many. */
@@ -350,19 +458,18 @@ static unsigned slots_sort(const struct art_node *node, uint16_t *ret_at)
 	return n;
 }
 
-static void entry_fill(struct cache_entry *entry, const struct art_node *node,
-		       const uint16_t *at, unsigned nr)
+static void entry_fill(_Atomic(uint64_t) *entry, const struct art_node *node,
+		       const uint16_t *at, unsigned live)
 {
-	unsigned room = rooms[entry->size], i, k;
+	unsigned i, k;
 	uint64_t word;
 
-	for (i = 0; i < room; i++)
-		store(&entry->at[AT_SLOT + i],
-		      i < nr ? node->slot[at[i]] & ~ART_FROZEN : NO_SLOT);
-	for (i = 0; i < index_words(room); i++) {
-		for (word = 0, k = 0; k < 8 && 8 * i + k < nr; k++)
+	for (i = 0; i < live; i++)
+		store(&entry[AT_SLOT + i], node->slot[at[i]] & ~ART_FROZEN);
+	for (i = 0; i < INDEX_WORDS(live); i++) {
+		for (word = 0, k = 0; k < 8 && 8 * i + k < live; k++)
 			word |= (uint64_t)(at[8 * i + k] & 0xff) << (8 * k);
-		store(&entry->at[AT_SLOT + room + i], word);
+		store(&entry[AT_SLOT + live + i], word);
 	}
 }
 
@@ -370,21 +477,27 @@ static void cache_put(struct art_cache *cache, uint64_t addr, uint64_t key_way,
 		      const struct art_node *node, struct form_age age)
 {
 	struct cache_bucket *bucket = bucket_of(cache, addr);
-	unsigned way = way_for(cache, bucket, addr);
-	uint16_t at[ART_SYMBOLS];
-	unsigned nr = slots_sort(node, at);
-	struct cache_entry *entry = entry_take(cache, entry_size(nr));
+	unsigned old = way_of(cache, bucket, addr), used = 0, live, way;
+	_Atomic(uint64_t) *entry;
+	uint16_t slot_at[ART_SYMBOLS];
+	size_t at;
 
-	if (!entry)
+	if (old < CACHE_WAYS) {
+		used = is_used(bucket, old);
+		way_set(bucket, old, 0, 0);
+	}
+	live = slots_sort(node, slot_at);
+	if (ENTRY_WORDS(live) > cache->segment)
 		return;
-	bucket_begin(bucket);
-	store(&entry->at[AT_ADDR], addr);
-	store(&entry->at[AT_WAY], key_way);
-	store(&entry->at[AT_AGE], age.epoch);
-	store(&entry->at[AT_HEADER], node->header);
-	entry_fill(entry, node, at, nr);
-	atomic_store_explicit(&bucket->way[way], entry, memory_order_release);
-	bucket_end(bucket);
+	at = entry_room(cache, ENTRY_WORDS(live));
+	entry = &cache->word[at];
+	store(&entry[AT_NAME], addr | (uint64_t)ENTRY_WORDS(live) << NAME_LEN);
+	store(&entry[AT_WAY], key_way);
+	store(&entry[AT_AGE], age.epoch);
+	store(&entry[AT_HEADER], node->header);
+	entry_fill(entry, node, slot_at, live);
+	way = way_for(cache, bucket);
+	way_set(bucket, way, way_make(at, live), used);
 }
 
 void art_cache_put(struct art_cache *cache, uint64_t addr, const struct art_key *key,
@@ -405,8 +518,8 @@ void art_cache_drop(struct art_cache *cache, uint64_t addr)
 
 	if (atomic_flag_test_and_set_explicit(&cache->writing, memory_order_acquire))
 		return;
-	way = way_of(bucket, addr);
+	way = way_of(cache, bucket, addr);
 	if (way < CACHE_WAYS)
-		way_clear(cache, bucket, way);
+		way_set(bucket, way, 0, 0);
 	atomic_flag_clear_explicit(&cache->writing, memory_order_release);
 }

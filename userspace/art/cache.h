@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A client's cache of nodes: what they led to when they were READ. Lossy, within a
- * budget of bytes, shared by all threads; nobody waits for anybody.
+ * budget of bytes, shared by all threads; nobody waits for anybody. What is used stays,
+ * whatever its size: so upper levels, through which all others are reached, go last.
  *
  * Nodes are found by their far address, so that the cached slots of one lead to the
  * next: the cache is a part of the tree, and keeps no keys beside it. A hash of the way

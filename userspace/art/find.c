@@ -24,12 +24,21 @@
 #include <string.h>
 
 #include "../core/alloc.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/stats.h"
 #include "../core/task.h"
 
 /* What a part of the way has come to, beside errors. */
 enum { WAY_ON = 1, WAY_DONE, WAY_ANEW };
+
+/* A READ of the descent: the first one tells where it has begun. */
+static void look(struct art_op *op, bool cached)
+{
+	if (!op->looked)
+		op->begun = cached;
+	op->looked = true;
+}
 
 /* A hint of the node of this depth was wrong: it is READ when it is met again. */
 static int hint_wrong(struct art_op *op, unsigned depth)
@@ -190,11 +199,12 @@ static int way_leaf(struct art_op *op, enum art_what *ret_what)
 	unsigned state;
 	int err;
 
+	look(op, !op->step.fresh);
 	err = art_leaf_read(op, op->step.word);
 	if (err)
 		return leaf_wrong(op, err);
-	if (op->art->variant == ART_SMART)
-		art_head_see_through(op->leaf);
+	if (op->art->variant->see)
+		op->art->variant->see(op->leaf);
 	if (op->step.word & ART_FROZEN)
 		err = art_leaf_follow(op);
 	if (err)
@@ -353,6 +363,8 @@ static int way_read(struct art_op *op, enum art_what *ret_what)
 	unsigned depth;
 	int at, ret, frozen;
 
+	/* that the first node is known says nothing: it is every descent's */
+	look(op, !op->up.fresh && op->up.node != art_first_node(op->art));
 	ret = node_read(op);
 	if (ret != WAY_ON)
 		return ret;
@@ -392,6 +404,7 @@ static int way(struct art_op *op, enum art_what *ret_what)
 
 	op->node_addr = art_first_node(op->art);
 	op->up = (struct art_step) { .at = FAR_NIL, .fresh = true };
+	op->looked = false;
 	for (;;) {
 		ret = way_cached(op);
 		if (!ret)
@@ -405,9 +418,26 @@ static int way(struct art_op *op, enum art_what *ret_what)
 	}
 }
 
+/* By the descent that has come to an end. */
+static void find_count(struct art_op *op)
+{
+	far_count(op->task, op->begun ? FAR_COUNT_CACHE_HITS : FAR_COUNT_CACHE_MISSES, 1);
+	if (op->begun && op->reads)
+		far_count(op->task, FAR_COUNT_CACHE_PARTIAL, 1);
+}
+
+/*
+ * One more round after others have changed something, or this one has. They may be faster
+ * for ever: who has to find the key though it is late gives up some time.
+ */
+static int find_progress(struct art_op *op, unsigned rounds)
+{
+	return rounds % ART_TRIES || !far_op_is_late(op->task) ? 0 : -ETIME;
+}
+
 int art_find(struct art_op *op, enum art_what *ret_what)
 {
-	unsigned tries = 0;
+	unsigned tries = 0, rounds = 0;
 	unsigned trust;
 	int ret;
 
@@ -421,15 +451,17 @@ int art_find(struct art_op *op, enum art_what *ret_what)
 		/* hints are less each time; without them others have changed something */
 		if (ret != WAY_ANEW || op->trust < trust)
 			continue;
+		if (op->progress) {
+			if (find_progress(op, ++rounds))
+				return -ETIME;
+			continue;
+		}
 		if (++tries == ART_TRIES)
 			return -EBADMSG;
-		if (op->progress)
-			continue;
 		op->trust = 0;
 		far_backoff(op->task);
 	} while (ret == WAY_ANEW);
 	if (ret > 0 && op->art->cache)
-		far_count(op->task, op->reads ? FAR_COUNT_CACHE_MISSES :
-						FAR_COUNT_CACHE_HITS, 1);
+		find_count(op);
 	return ret < 0 ? art_far_err(ret) : 0;
 }

@@ -293,14 +293,13 @@ static int cached_block(void *arg, const struct art_item *item)
 int far_art_image_cached(struct far_task *task, struct far_art *art,
 			 struct far_art_cached *ret_cached)
 {
-	struct art_view view = { .art = art, .block = cached_block, .arg = ret_cached };
-	int err;
+	struct art_view view = {
+		.walk = { .task = task }, .art = art, .block = cached_block, .arg = ret_cached,
+	};
+	int err = form_walk_enter(&view.walk);
 
 	*ret_cached = (struct far_art_cached) { 0 };
-	err = far_epoch_enter(task);
-	if (err)
-		return err;
-	err = art_view(task, &view);
-	far_epoch_exit(task);
-	return err;
+	if (!err)
+		err = art_view(&view);
+	return form_walk_leave(&view.walk, err);
 }

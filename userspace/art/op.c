@@ -8,10 +8,11 @@
 #include <string.h>
 
 #include "../base/rng.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
+#include "../form/key.h"
 
-#define OP_TRIES	4u	/* connections that may break under one operation */
 #define FATE_TRIES	8u	/* and under a READ that clears up a fate */
 /* processor time of an operation, declared to the model */
 #define GET_COST_NS	300u
@@ -50,7 +51,10 @@ int art_op_start(struct art_op *op)
 	return 0;
 }
 
-/* What became of a CAS when a connection broke. Some words never come back. */
+/*
+ * What became of a CAS when a connection broke. Some words never come back. The READ goes by
+ * the connection that was made anew: what it finds is final (core/loose.h).
+ */
 static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own,
 		      int err)
 {
@@ -70,7 +74,7 @@ static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t n
 	return op->word[0] == old && once ? 0 : err;
 }
 
-int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own)
+static int cas_once(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own)
 {
 	int err;
 
@@ -84,6 +88,17 @@ int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool o
 		return 1;
 	far_backoff_count(op->task);
 	return 0;
+}
+
+/* The READ before it was in time: then it may be posted, and its fate be cleared up. */
+int art_cas(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own)
+{
+	int won;
+
+	far_must_begin(op->task);
+	won = cas_once(op, addr, old, new, own);
+	far_must_end(op->task);
+	return won;
 }
 
 static int op_get(struct art_op *op)
@@ -133,25 +148,18 @@ static int alone_once(struct art_op *op, const struct art_args *args)
 	return err;
 }
 
-/*
- * Once more if the space was full until memory was reclaimed, or a connection broke
- * before anything was changed.
- */
-static int op_alone(struct art_op *op, const struct art_args *args)
-{
-	bool reclaimed = false;
-	unsigned i;
-	int err = 0;
+struct frame {
+	struct form_key form;
+	struct art_op *op;
+	const struct art_args *args;
+};
 
-	for (i = 0; i < OP_TRIES; i++) {
-		err = alone_once(op, args);
-		if (err == -ENOSPC && !reclaimed) {
-			reclaimed = true;
-			far_reclaim(op->task);
-		} else if (err != -EIO || op->unsure) {
-			break;
-		}
-	}
+static int run_once(struct form_run *run)
+{
+	const struct frame *frame = (const struct frame *)run;
+	int err = alone_once(frame->op, frame->args);
+
+	run->unsure = err == -EIO && frame->op->unsure;
 	return err;
 }
 
@@ -208,33 +216,55 @@ static enum far_combine_how lead_once(struct art_op *op)
 	return how;
 }
 
-static int op_combined(struct art_op *op, const struct art_args *args)
+static void key_describe(const struct form_key *key, struct far_combine_op *op)
 {
-	struct far_combine_op mine = {
-		.structure = op->art->root,
-		.hash = far_rng_mix(op->key.hash ^ op->art->root),
-		.key = op->key.data, .key_len = op->key.len,
-		.value = args->value, .value_len = args->value_len,
-		.room = args->room, .room_len = args->room_len,
-		.kind = args->kind,
-	};
-	struct far_combine_batch batch;
-	enum far_combine_how how;
+	const struct frame *frame = (const struct frame *)key;
+	const struct art_args *args = frame->args;
 
-	how = far_combine_begin(op->task, op->art->combine, &mine, &batch);
-	op->batch = &batch;
-	while (how == FAR_COMBINE_LEAD)
-		how = lead_once(op);
-	op->batch = NULL;
-	if (how == FAR_COMBINE_ALONE)
-		return op_alone(op, args);
-	if (args->ret_len && (!mine.status || mine.status == -EMSGSIZE))
-		*args->ret_len = mine.len;
-	return mine.status;
+	op->key = frame->op->key.data;
+	op->key_len = frame->op->key.len;
+	op->value = args->value;
+	op->value_len = args->value_len;
+	op->room = args->room;
+	op->room_len = args->room_len;
+	op->kind = args->kind;
 }
 
-int art_do(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
-	   const struct art_args *args)
+static enum far_combine_how key_lead(struct form_key *key, struct far_combine_batch *batch)
+{
+	struct art_op *op = ((struct frame *)key)->op;
+	enum far_combine_how how;
+
+	op->batch = batch;
+	how = lead_once(op);
+	op->batch = NULL;
+	return how;
+}
+
+/*
+ * Changes combine always: two of one client would lose their CAS to each other. Gets do if
+ * the key is hot.
+ */
+static int op_of_key(struct art_op *op, const struct art_args *args)
+{
+	struct frame frame = {
+		.form = {
+			.run = { .task = op->task, .once = run_once },
+			.table = op->art->combine,
+			.hash = op->key.hash,
+			.always = args->kind != FAR_COMBINE_GET,
+			.ret_len = args->ret_len,
+			.describe = key_describe, .lead = key_lead,
+		},
+		.op = op, .args = args,
+	};
+
+	return form_key_do(&frame.form);
+}
+
+/* Runs an operation from begin to end: alone, or with others of the same key. */
+static int art_do(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
+		  const struct art_args *args)
 {
 	struct art_op op;
 	int err;
@@ -248,7 +278,7 @@ int art_do(struct far_task *task, struct far_art *art, const void *key, size_t k
 	if (err)
 		return err;
 	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
-	err = art->combine ? op_combined(&op, args) : op_alone(&op, args);
+	err = op_of_key(&op, args);
 	far_op_end(task);
 	return err;
 }

@@ -22,13 +22,25 @@
 #include "cache.h"
 #include "key.h"
 #include "layout.h"
-#include "variant.h"
+
+struct art_op;
+
+/* What others do in another way, for comparisons (paper/art.c); all 0: ours. */
+struct art_variant_ops {
+	bool makes_leaves;	/* an update of 8 bytes makes a new leaf, too */
+	/* WRITEs 8 bytes over the value; as overwrite() of store.c does. NULL: that. */
+	int (*overwrite)(struct art_op *op, const void *value);
+	/* Takes the lock of a node that a change needs. NULL: there is none. */
+	int (*lock)(struct art_op *op, struct far_lock *lock);
+	/* Sees through the lock of a leaf that was READ. NULL: there is none. */
+	void (*see)(struct art_leaf *leaf);
+};
 
 struct far_art {
 	struct far *far;
 	uint64_t root;
 	unsigned nr_nodes;		/* memory nodes that blocks go to */
-	enum art_variant variant;
+	const struct art_variant_ops *variant;
 	const uint64_t *locks;		/* of the variant, by memory node */
 	struct art_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
@@ -96,6 +108,8 @@ struct art_op {
 
 	uint64_t *word;			/* registered room for ART_OP_WORDS words */
 	unsigned reads;			/* of nodes */
+	bool looked;			/* in this descent it has READ something, */
+	bool begun;			/* first what a cached node led to */
 	bool progress;			/* it has put something in order, and looks again */
 	bool present;			/* the key was there, before the change */
 	bool unsure;			/* of the last change nobody knows whether it happened */
@@ -154,9 +168,6 @@ int art_op_init(struct art_op *op, struct far_task *task, struct far_art *art,
 		const void *key, size_t key_len);
 /* Buffers; inside of an epoch. */
 int art_op_start(struct art_op *op);
-/* Runs an operation from begin to end: alone, or with others of the same key. */
-int art_do(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
-	   const struct art_args *args);
 
 /* Before the CAS that changes what the key has is posted, and after it has lost. */
 static inline void art_publishing(struct art_op *op)
@@ -240,13 +251,6 @@ int art_link(struct art_op *op, enum art_what what, struct art_new *new);
 
 /* store.c: what changes a key, by kind. Afterwards op->present is right. */
 int art_change(struct art_op *op, const struct art_args *args);
-
-/* locked.c: variants; as overwrite() of store.c does. */
-int art_overwrite_locked(struct art_op *op, const void *value);
-/* Takes the lock of the node that op->step is in. */
-int art_node_lock(struct art_op *op, struct far_lock *lock);
-/* A leaf whose head is locked looks live. */
-void art_head_see_through(struct art_leaf *leaf);
 
 /* table.c: opens the tree with that root. */
 int art_open_root(struct far_task *task, uint64_t addr, struct far_art **ret_art);

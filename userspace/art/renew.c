@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "../core/alloc.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 
 /* Freezes what is not frozen yet, and puts into the copy what is there then. */
@@ -206,16 +207,15 @@ static int replacement(struct art_op *op, struct copy *copy, uint64_t *ret_word,
 	return copy_make(op, copy, ret_word);
 }
 
-static int renew(struct art_op *op, struct copy *copy)
+/* The node, for which there is room, if it needs any. */
+static int replace(struct art_op *op, struct copy *copy)
 {
 	uint32_t old_len = art_node_len(art_header_type(op->node->header));
 	uint64_t word;
 	bool made;
 	int won;
 
-	won = copy_reserve(op, copy);
-	if (!won)
-		won = freeze(op);
+	won = freeze(op);
 	if (!won)
 		won = replacement(op, copy, &word, &made);
 	if (won)
@@ -238,8 +238,13 @@ int art_renew(struct art_op *op)
 {
 	size_t mark = far_buf_mark(op->task);
 	struct copy copy = { FAR_NIL };
-	int err = renew(op, &copy);
+	int err = copy_reserve(op, &copy);
 
+	if (!err) {
+		far_must_begin(op->task);
+		err = replace(op, &copy);
+		far_must_end(op->task);
+	}
 	copy_free(op, &copy);
 	far_buf_release(op->task, mark);
 	return err;

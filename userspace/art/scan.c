@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "../core/alloc.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/order.h"
 #include "../core/task.h"
@@ -427,6 +428,7 @@ static int stat_block(void *arg, const struct art_item *item)
 	struct far_art_stats *stats = stat->stats;
 	uint64_t room = far_alloc_room(stat->task, far_addr_node(item->addr), item->len);
 
+	far_op_renew(stat->task);
 	if (item->kind != ART_ITEM_LEAF) {
 		stats->nodes++;
 		stats->node_bytes += item->len;
@@ -448,17 +450,18 @@ int far_art_stat(struct far_task *task, struct far_art *art,
 {
 	struct far_art_stats stats = { 0 };
 	struct stat arg = { .task = task, .stats = &stats };
-	struct art_view view = { .art = art, .block = stat_block, .arg = &arg };
+	struct art_view view = {
+		.walk = { .task = task }, .art = art, .block = stat_block, .arg = &arg,
+	};
 	int err;
 
 	err = far_op_begin(task);
 	if (err)
 		return err;
-	err = far_epoch_enter(task);
-	if (!err) {
-		err = art_view(task, &view);
-		far_epoch_exit(task);
-	}
+	err = form_walk_enter(&view.walk);
+	if (!err)
+		err = art_view(&view);
+	err = form_walk_leave(&view.walk, err);
 	far_op_end(task);
 	if (!err)
 		*ret_stats = stats;

@@ -16,6 +16,7 @@
 #include "priv.h"
 
 #include "../core/alloc.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
 
@@ -37,8 +38,9 @@ static int dead_tidy(struct art_op *op, bool *ret_again)
 
 /*
  * Looks at the place once more, so that the slot leads where the leaf's head says, and
- * the nodes above are such as their keys need. The change has happened; what cannot be
- * done here, for want of memory perhaps, is done by who comes next.
+ * the nodes above are such as their keys need. The change has happened, so that it does
+ * this late as well; what cannot be done here, for want of memory perhaps, is done by who
+ * comes next.
  */
 static void tidy(struct art_op *op)
 {
@@ -49,6 +51,7 @@ static void tidy(struct art_op *op)
 
 	op->batch = NULL;
 	op->trust = op->step.depth;
+	far_must_begin(op->task);
 	do {
 		again = thin = false;
 		err = art_find(op, &what);
@@ -59,6 +62,7 @@ static void tidy(struct art_op *op)
 		op->renew = thin ? op->node_addr : FAR_NIL;
 		op->trust = thin ? op->up.depth : op->step.depth;
 	} while (!err && (again || thin));
+	far_must_end(op->task);
 	op->renew = FAR_NIL;
 	op->batch = batch;
 }
@@ -97,10 +101,12 @@ static int overwrite(struct art_op *op, const void *value)
 {
 	int err;
 
-	if (op->art->variant != ART_OURS)
-		return art_overwrite_locked(op, value);
+	if (op->art->variant->overwrite)
+		return op->art->variant->overwrite(op, value);
+	far_must_begin(op->task);
 	far_write(op->task, op->leaf_addr + ART_LEAF_HEAD, value, 8);
 	err = far_sync(op->task);
+	far_must_end(op->task);
 	op->unsure = err != 0;
 	return err;
 }
@@ -169,7 +175,7 @@ static int change_here(struct art_op *op, const struct art_args *args, struct ar
 	if (args->kind == FAR_COMBINE_DELETE)
 		return leaf_kill(op);
 	if (args->value_len == 8 && op->seen.value_len == 8 &&
-	    op->art->variant != ART_LOCK_FREE && op->art->variant != ART_ROWEX)
+	    !op->art->variant->makes_leaves)
 		return overwrite(op, args->value);
 	err = need_new(op, args, new);
 	return err ? err : replace(op, new);
@@ -193,10 +199,10 @@ static int change_found(struct art_op *op, const struct art_args *args,
 	struct far_lock lock;
 	int err, also;
 
-	if (op->art->variant != ART_ROWEX)
+	if (!op->art->variant->lock)
 		return what == ART_HERE ? change_here(op, args, new) :
 					  change_absent(op, args, what, new);
-	err = art_node_lock(op, &lock);
+	err = op->art->variant->lock(op, &lock);
 	if (err)
 		return err;
 	err = what == ART_HERE ? change_here(op, args, new) :

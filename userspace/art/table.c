@@ -9,6 +9,9 @@
 #include "../core/core.h"
 #include "../core/dir.h"
 #include "../core/epoch.h"
+#include "../form/run.h"
+
+static const struct art_variant_ops art_ours;
 
 #define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
 
@@ -19,11 +22,6 @@ void far_art_close(struct far_art *art)
 	art_cache_free(art->cache);
 	far_combine_free(art->combine);
 	free(art);
-}
-
-void art_set_variant(struct far_art *art, enum art_variant variant)
-{
-	art->variant = variant;
 }
 
 static int root_read(struct far_task *task, uint64_t addr)
@@ -58,6 +56,7 @@ int art_open_root(struct far_task *task, uint64_t addr, struct far_art **ret_art
 	art->far = far_task_far(task);
 	art->root = addr;
 	art->nr_nodes = art->far->nr_nodes;
+	art->variant = &art_ours;
 	*ret_art = art;
 	return 0;
 }
@@ -75,15 +74,6 @@ static int art_equip(struct far_art *art)
 	return err;
 }
 
-/* Whether the name has got another entry, or none, since this one was found. */
-static bool entry_is_gone(struct far_task *task, const struct far_dir_entry *entry)
-{
-	struct far_dir_entry now;
-	int err = far_dir_find(task, entry->name, &now);
-
-	return err == -ENOENT || (!err && now.state != entry->state);
-}
-
 /* A root that is not one while the entry is there is damage. */
 static int open_by_name(struct far_task *task, const char *name,
 			struct far_dir_entry *entry, struct far_art **ret_art)
@@ -95,7 +85,7 @@ static int open_by_name(struct far_task *task, const char *name,
 		if (err)
 			return err;
 		err = art_open_root(task, entry->root, ret_art);
-	} while (err == -EBADMSG && entry_is_gone(task, entry));
+	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
 	return err;
 }
 
@@ -154,10 +144,27 @@ static int create_in_epoch(struct far_task *task, const char *name)
 		return err;
 	}
 	err = far_dir_add(task, &entry);
-	if (err == -EEXIST || err == -ENOSPC || err == -EINVAL)
+	if (err && !far_dir_is_unsure(err))
 		far_free(task, entry.root, ART_ROOT_LEN);
 	else if (err)
 		far_alloc_lost(task);	/* perhaps the name is there */
+	return err;
+}
+
+struct creation {
+	struct form_run run;
+	const char *name;
+};
+
+static int run_once(struct form_run *run)
+{
+	int err = far_epoch_enter(run->task);
+
+	if (err)
+		return err;
+	run->unsure = true;	/* perhaps the name is there */
+	err = create_in_epoch(run->task, ((const struct creation *)run)->name);
+	far_epoch_exit(run->task);
 	return err;
 }
 
@@ -169,24 +176,25 @@ int far_art_create(struct far_task *task, const char *name, struct far_art **ret
 	err = far_dir_find(task, name, &entry);
 	if (!err)
 		return -EEXIST;
-	if (err == -ENOENT)
-		err = far_epoch_enter(task);
-	if (err)
+	if (err != -ENOENT)
 		return err;
-	err = create_in_epoch(task, name);
-	far_epoch_exit(task);
+	err = form_run(&(struct creation){ { task, run_once, false }, name }.run);
 	return err ? err : far_art_open(task, name, ret_art);
 }
 
 static int destroy_block(void *arg, const struct art_item *item)
 {
-	return far_retire(arg, item->addr, item->len);
+	return form_destroy_block(arg, item->addr, item->len);
 }
 
 /* -EAGAIN: the name has become another tree's. */
 static int destroy_once(struct far_task *task, const char *name)
 {
-	struct art_view view = { .block = destroy_block, .arg = task };
+	struct form_destroy destroy = { .task = task };
+	struct art_view view = {
+		.walk = { .task = task, .one_epoch = true },
+		.block = destroy_block, .arg = &destroy,
+	};
 	struct far_dir_entry entry;
 	int err;
 
@@ -197,7 +205,7 @@ static int destroy_once(struct far_task *task, const char *name)
 	if (err)
 		goto close;
 	err = far_dir_remove(task, &entry);
-	if (!err && art_view(task, &view))
+	if (!err && art_view(&view))
 		far_alloc_lost(task);	/* a sweep finds the rest */
 	far_epoch_exit(task);
 close:

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A walk through all of a tree: each block once, from above. What can be reached during
- * the whole walk is met, while others go on.
+ * A walk through all of a tree: each block once, from above, in the order of the keys.
+ * What can be reached during the whole walk is met, while others go on. A walk of many
+ * epochs: see form/walk.h.
+ *
+ * The place of a leaf is its key, that of a node the bytes that all keys below it begin
+ * with, down to its depth: these never change, whatever is put above the block or taken
+ * away there. The way to a block begins with no other bytes than these, but may become
+ * longer or shorter. So the walk goes on behind a place, not behind a way.
  */
 #ifndef FAR_ART_VIEW_H
 #define FAR_ART_VIEW_H
 
+#include "../form/walk.h"
 #include "priv.h"
 
 /* A slot, and the bytes that all keys below it begin with. */
@@ -26,6 +33,7 @@ struct art_item {
 };
 
 struct art_view {
+	struct form_walk walk;		/* whose epochs these are */
 	struct far_art *art;
 	/* Each block; other than 0 ends the walk. */
 	int (*block)(void *arg, const struct art_item *item);
@@ -34,8 +42,8 @@ struct art_view {
 	void *arg;
 };
 
-/* Inside of an epoch. 0, what block() returned, or an error. */
-int art_view(struct far_task *task, struct art_view *view);
+/* After form_walk_enter(). 0, what block() returned, or an error. */
+int art_view(struct art_view *view);
 
 /*
  * The way through slot i of a node that was met on `way` (NULL: the first node).

@@ -37,17 +37,18 @@ static int art_walk(struct far_task *task, const struct far_dir_entry *entry,
 {
 	struct walk walk = { .walk = far_walk, .name = entry->name };
 	struct art_view view = {
+		.walk = { .task = task, .entry = entry },
 		.block = walk_block, .arg = &walk,
 		.problem = far_walk->problem ? walk_problem : NULL,
 	};
-	int ret;
+	int ret = form_walk_enter(&view.walk);
 
-	ret = art_open_root(task, entry->root, &view.art);
-	if (ret)
-		return ret;
-	ret = art_view(task, &view);
+	if (!ret)
+		ret = art_open_root(task, entry->root, &view.art);
+	if (!ret)
+		ret = art_view(&view);
 	far_art_close(view.art);
-	return ret;
+	return form_walk_leave(&view.walk, ret);
 }
 
 const struct far_type far_art_type = {

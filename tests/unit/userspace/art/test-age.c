@@ -12,6 +12,7 @@
 
 #include "../../../../userspace/art/priv.h"
 #include "../../../../userspace/core/epoch.h"
+#include "../ordered/age.h"
 
 #define KEYS	40u
 
@@ -19,25 +20,6 @@ struct bed {
 	struct rig rig;
 	struct far_art *art[2];	/* by client */
 };
-
-/* E goes on by so much, as if that time had passed; both clients learn of it. */
-static void epochs_pass(struct bed *bed, uint64_t by)
-{
-	struct far_epoch_line *line = (void *)((char *)bed->rig.map[0].addr + FAR_SB_EPOCH);
-	uint64_t until = line->epoch + by;
-	struct far_task *task;
-	unsigned i;
-
-	line->epoch += by;
-	line->safe += by;
-	line->flushed += by;
-	for (i = 0; i < 2; i++) {
-		task = rig_enter(&bed->rig, i);
-		while (far_epoch_known(task) < until + 4)
-			far_sleep(task, 100000);
-		far_leave(task);
-	}
-}
 
 static void key_of(unsigned i, uint8_t key[8])
 {
@@ -169,15 +151,6 @@ static void expect_gone(struct bed *bed, struct art_leaf *leaf[KEYS])
 	far_leave(task);
 }
 
-#define DAY	UINT64_C(86400000)	/* epochs */
-
-static const uint64_t passes[] = {
-	0, DAY, (UINT64_C(1) << 31) - 3, (UINT64_C(1) << 31) + 3, UINT64_C(2200000000),
-	(UINT64_C(1) << 32) - 2000, (UINT64_C(1) << 32) + 7, UINT64_C(3) << 31,
-	(UINT64_C(1) << 40) - 7700,
-};
-#define PASSES	(sizeof(passes) / sizeof(passes[0]))
-
 static void run(uint64_t before, uint64_t while_warm)
 {
 	struct art_leaf *leaf[KEYS];
@@ -186,11 +159,11 @@ static void run(uint64_t before, uint64_t while_warm)
 	unsigned i;
 
 	bed_open(&bed);
-	epochs_pass(&bed, before);
+	age_pass(&bed.rig, before);
 	warm(&bed);
 	for (i = 0; i < KEYS; i++)
 		leaf[i] = leaf_of(&bed, i, &addr);
-	epochs_pass(&bed, while_warm);
+	age_pass(&bed.rig, while_warm);
 	give_away(&bed);
 	expect_gone(&bed, leaf);
 	bed_close(&bed);
@@ -202,8 +175,8 @@ static void old_tree(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < PASSES; i++)
-		run(passes[i], 0);
+	for (i = 0; i < AGE_PASSES; i++)
+		run(age_passes[i], 0);
 }
 
 /* What is remembered is as old as that when blocks are given away. */
@@ -212,8 +185,8 @@ static void old_cache(void **state)
 	unsigned i;
 
 	(void)state;
-	for (i = 0; i < PASSES; i++)
-		run(DAY, passes[i]);
+	for (i = 0; i < AGE_PASSES; i++)
+		run(AGE_DAY, age_passes[i]);
 }
 
 /* A client finds all keys of an old tree, by an old cache and a new one, and changes them. */
@@ -225,8 +198,8 @@ static void nothing_lost(void **state)
 
 	(void)state;
 	bed_open(&bed);
-	for (i = 0; i < PASSES; i++) {
-		epochs_pass(&bed, passes[i]);
+	for (i = 0; i < AGE_PASSES; i++) {
+		age_pass(&bed.rig, age_passes[i]);
 		warm(&bed);
 		task = rig_enter(&bed.rig, 0);
 		store(&bed, task);

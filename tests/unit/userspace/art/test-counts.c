@@ -240,13 +240,14 @@ static void memory(void **state)
 	struct rig rig;
 	struct far_task *task;
 	struct far_art *art;
+	static const struct far_sb sb = { .page_shift = FAR_MAX_PAGE_SHIFT };
 	struct bed bed;
 	uint64_t bytes, worst = 0;
 	unsigned i, n;
 
 	(void)state;
 	for (i = 0; i < ART_TYPES; i++)
-		assert_true(far_class_size(far_class_of(art_node_len(i))) * 100 <=
+		assert_true(far_class_size(far_class_of(&sb, art_node_len(i))) * 100 <=
 			    art_node_len(i) * 106);
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		const struct rig_conf conf = { .sim = 1, .seed = 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The variants are right, too: without deaths, and where WRITEs land in order. */
-#include "../../../../userspace/art/variant.h"
+#include "../../../../userspace/paper/art.h"
 
 #include "../../../lib/nightly.h"
 #include "kind.h"

@@ -3,8 +3,8 @@
  * The tree as others published it, for comparisons. For benchmarks; not installed. Without
  * repair of what the dead have locked.
  */
-#ifndef FAR_ART_VARIANT_H
-#define FAR_ART_VARIANT_H
+#ifndef FAR_PAPER_ART_H
+#define FAR_PAPER_ART_H
 
 #include <far/art.h>
 

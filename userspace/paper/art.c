@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Changes under locks, as others published them: for comparisons. See variant.h.
+ * Changes under locks, as others published them: for comparisons. See art.h.
  *
  *	HOCL	{CAS lock, READ leaf} {WRITE value, CAS lock}; the lock in a table
  *	E-HOCL	{CAS head} {WRITE head and value}; the lock is the leaf's head
@@ -10,13 +10,15 @@
  * are not needed. A client that dies with the lock of a head leaves it taken, and words
  * of the WRITE of head and value have to land in order: both as published.
  */
-#include "priv.h"
+#include "art.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "../art/priv.h"
 #include "../base/rng.h"
 #include "../core/core.h"
+#include "../core/deadline.h"
 #include "../core/epoch.h"
 #include "../core/lock.h"
 #include "../core/task.h"
@@ -26,7 +28,8 @@ static uint64_t head_locked(uint64_t head)
 	return head & ~(UINT64_C(3) << ART_STATE_SHIFT);
 }
 
-void art_head_see_through(struct art_leaf *leaf)
+/* A leaf whose head is locked looks live. */
+static void head_see_through(struct art_leaf *leaf)
 {
 	if (leaf->head && !art_head_state(leaf->head))
 		leaf->head |= (uint64_t)ART_LIVE << ART_STATE_SHIFT;
@@ -148,6 +151,8 @@ static int head_take(struct art_op *op)
 			return err;
 		if (op->word[0] != head_locked(head))
 			return -EAGAIN;
+		if (far_op_is_late(op->task))
+			return -ETIME;
 		far_backoff(op->task);
 	}
 }
@@ -160,11 +165,13 @@ static int overwrite_e_hocl(struct art_op *op, const void *value)
 	struct far_lock *heir;
 	int err;
 
-	far_lock_enter(locks, &lock);
+	err = far_lock_enter(locks, &lock);
+	if (err)
+		return err;
 	err = lock.handed ? 0 : head_take(op);
 	if (err)
 		goto leave;
-	heir = lock.row < FAR_LOCK_ROW ? far_lock_heir(&lock) : NULL;
+	heir = lock.row < FAR_LOCK_ROW ? far_lock_heir(locks, &lock) : NULL;
 	if (heir)
 		op->leaf->head = head_locked(head);
 	memcpy(op->leaf->data, value, 8);
@@ -180,11 +187,9 @@ leave:
 	return err;
 }
 
-int art_overwrite_locked(struct art_op *op, const void *value)
+/* As overwrite() of art/store.c does. */
+static int overwritten(struct art_op *op, int err)
 {
-	int err = op->art->variant == ART_SMART ? overwrite_e_hocl(op, value) :
-						  overwrite_hocl(op, value);
-
 	if (err == -EAGAIN) {
 		art_lost(op);
 		op->trust = op->step.depth;
@@ -192,7 +197,18 @@ int art_overwrite_locked(struct art_op *op, const void *value)
 	return err;
 }
 
-int art_node_lock(struct art_op *op, struct far_lock *lock)
+static int smart_overwrite(struct art_op *op, const void *value)
+{
+	return overwritten(op, overwrite_e_hocl(op, value));
+}
+
+static int hocl_overwrite(struct art_op *op, const void *value)
+{
+	return overwritten(op, overwrite_hocl(op, value));
+}
+
+/* Takes the lock of the node that op->step is in. */
+static int node_lock(struct art_op *op, struct far_lock *lock)
 {
 	*lock = (struct far_lock){
 		.addr = lock_of(op, op->step.node), .kind = FAR_LOCK_PLAIN,
@@ -200,4 +216,16 @@ int art_node_lock(struct art_op *op, struct far_lock *lock)
 		.image = far_buf(op->task, ART_NODE_HEAD),
 	};
 	return lock->image ? far_lock_take(op->task, lock) : -ENOMEM;
+}
+
+static const struct art_variant_ops variants[] = {
+	[ART_LOCK_FREE] = { .makes_leaves = true },
+	[ART_SMART] = { .overwrite = smart_overwrite, .see = head_see_through },
+	[ART_SMART_HOCL] = { .overwrite = hocl_overwrite },
+	[ART_ROWEX] = { .makes_leaves = true, .lock = node_lock },
+};
+
+void art_set_variant(struct far_art *art, enum art_variant variant)
+{
+	art->variant = &variants[variant];
 }
