@@ -10,7 +10,7 @@
 #include <far/art.h>
 
 #include "../art/image.h"
-#include "../art/variant.h"
+#include "../paper/art.h"
 
 static enum art_variant art_variant;
 static uint64_t art_locks[FAR_MAX_NODES];	/* of the variant: this process has all clients */

@@ -655,6 +655,6 @@ int micro_run(const struct micro *micro, char *why, size_t why_len,
 	redundant_fini(&run.redundant);
 	run.nic->ops->close(run.nic);
 	if (err && why_len && !why[0])
-		snprintf(why, why_len, "%s", strerror(-err));
+		snprintf(why, why_len, "%s", far_strerror(err));
 	return err;
 }

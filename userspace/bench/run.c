@@ -2,9 +2,11 @@
 /*
  * Workloads on an index: see run.h.
  *
- * Each task draws an operation, does it, and counts it if it ended within the window.
- * The first task that sees the window begin, or end, takes down what the clients have
- * counted until then.
+ * Each task draws an operation, does it, and counts it with its thread. Windows have
+ * numbers; 0 is the time to warm up. The first task that finds a window over begins the
+ * next one. A thread that finds a new number gives what it has counted to the window
+ * that has ended; when the last one has done so, that window is complete, and only then
+ * may the one after it end, too.
  */
 #include "run.h"
 
@@ -18,15 +20,14 @@
 
 #include "../core/stats.h"
 
-#define NEVER		UINT64_MAX
-#define RUN_AGAIN_NS	UINT64_C(20000000)
-
 struct run_thread {
 	struct run *run;
 	unsigned idx;			/* in its client */
 	unsigned first_task;		/* of all tasks */
 	atomic_uint next_task;
 	struct far_thread *far_thread;
+	unsigned window;		/* that it counts for */
+	unsigned nr_left;		/* tasks that have not ended */
 	struct far_hist latency;	/* one writer: tasks of a thread take turns */
 	uint64_t by_kind[YCSB_NR_OPS];
 	uint64_t errors;
@@ -38,19 +39,28 @@ struct run {
 	void **index;			/* handle per client */
 	unsigned nr_clients, nr_threads, nr_tasks;
 	struct run_thread *thread;
-	uint64_t *task_ops;		/* per task, in the window */
-	unsigned slice;
-	uint64_t warm_ns, run_ns;	/* of this slice */
+	uint64_t *task_ops;		/* per task, in its thread's window */
+	atomic_ullong *since;		/* per task: intent of what is under way; 0: nothing */
+	unsigned round;			/* how often it was measured */
+	uint64_t warm_ns, window_ns, most_ns, least_ops, max_ops;
+	int once;			/* one window */
 	atomic_ullong start;		/* 0: nobody has begun */
-	atomic_ullong stop;		/* when max_ops were done; else NEVER */
-	atomic_ullong ops;		/* in the window */
+	atomic_int stop;
+	atomic_uint window;		/* that is under way */
+	atomic_ullong begin;		/* of it */
+	atomic_ullong ops;		/* in it */
 	atomic_ullong next_key;
-	atomic_int first_error;
-	pthread_mutex_t said_lock;
+
+	pthread_mutex_t lock;		/* of all that follows */
+	unsigned nr_running;		/* threads */
+	unsigned nr_missing;		/* have not given what they counted for the one before */
+	struct window part[2];		/* by parity: the one under way, and the one before */
+	struct far_stats stats;		/* at the begin of the one under way */
+	uint64_t written;		/* likewise */
+	uint64_t partial;		/* likewise */
+	struct run_result *result;
+	int first_error;
 	char said[RUN_SAID_MAX];	/* of first_error */
-	atomic_uint marked[2];		/* whether stats were taken */
-	struct far_stats stats[2];	/* at the window's begin and end */
-	uint64_t written[2];		/* likewise */
 };
 
 static void stats_add(struct far_stats *sum, const struct far_stats *more, int sign)
@@ -61,21 +71,6 @@ static void stats_add(struct far_stats *sum, const struct far_stats *more, int s
 
 	for (i = 0; i < sizeof(*sum) / sizeof(*into); i++)
 		into[i] += sign > 0 ? from[i] : -from[i];
-}
-
-/* which: 0 begin, 1 end. Once. */
-static void run_mark(struct run *run, unsigned which)
-{
-	struct far_stats one;
-	unsigned i;
-
-	if (atomic_exchange(&run->marked[which], 1))
-		return;
-	for (i = 0; i < run->nr_clients; i++) {
-		far_stats_get(run->far[i], &one);
-		stats_add(&run->stats[which], &one, 1);
-		run->written[which] += far_stats_written(run->far[i]);
-	}
 }
 
 /* What a task knows. */
@@ -91,24 +86,176 @@ struct worker {
 	void *key, *value;
 };
 
-static unsigned nr_slices(const struct run_conf *conf)
+/*
+ * Windows
+ */
+
+/* What all clients have counted since the last call is added to a window. */
+static void window_stats(struct run *run, struct window *window)
 {
-	return conf->slices ? conf->slices : 1;
+	struct far_stats one, all = { 0 };
+	uint64_t written = 0, partial = 0;
+	unsigned i;
+
+	for (i = 0; i < run->nr_clients; i++) {
+		far_stats_get(run->far[i], &one);
+		stats_add(&all, &one, 1);
+		written += far_stats_written(run->far[i]);
+		partial += far_stats_partial(run->far[i]);
+	}
+	window->stats = all;
+	stats_add(&window->stats, &run->stats, -1);
+	window->written = written - run->written;
+	window->partial = partial - run->partial;
+	run->stats = all;
+	run->written = written;
+	run->partial = partial;
 }
 
-static uint64_t run_begin(const struct run *run)
+static uint64_t longest_wait(const struct run *run, uint64_t now)
 {
-	return atomic_load_explicit(&run->start, memory_order_relaxed) +
-	       run->warm_ns;
+	uint64_t longest = 0, since;
+	unsigned i;
+
+	for (i = 0; i < run->nr_tasks; i++) {
+		since = atomic_load_explicit(&run->since[i], memory_order_relaxed);
+		if (since && since < now && now - since > longest)
+			longest = now - since;
+	}
+	return longest;
 }
 
-static uint64_t run_end(const struct run *run)
+/* All threads have given what they have counted for it. */
+static void window_complete(struct run *run, const struct window *window)
 {
-	uint64_t by_time = run_begin(run) + run->run_ns;
-	uint64_t stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
+	struct run_result *result = run->result;
+	struct window_brief brief = window_brief(window);
 
-	return stop < by_time ? stop : by_time;
+	result->before = (struct window_brief){ 0 };
+	if (result->nr_windows)
+		result->before = window_brief(&result->last);
+	result->last = *window;
+	result->nr_windows++;
+	result->steady = window_agree(&result->before, &brief);
+	if (result->steady || run->once)
+		atomic_store(&run->stop, 1);
 }
+
+/* Another thread may have read its clock a little later than this one. */
+static uint64_t ns_since(const atomic_ullong *from, uint64_t now)
+{
+	uint64_t then = atomic_load_explicit(from, memory_order_relaxed);
+
+	return now > then ? now - then : 0;
+}
+
+static int run_is_over(const struct run *run, uint64_t now)
+{
+	return ns_since(&run->start, now) >= run->warm_ns + run->most_ns;
+}
+
+static int window_is_over(const struct run *run, uint64_t now)
+{
+	uint64_t ops = atomic_load_explicit(&run->ops, memory_order_relaxed);
+
+	if (!atomic_load_explicit(&run->window, memory_order_relaxed))
+		return ns_since(&run->start, now) >= run->warm_ns;
+	if (run->max_ops && ops >= run->max_ops)
+		return 1;
+	return (ns_since(&run->begin, now) >= run->window_ns && ops >= run->least_ops) ||
+	       run_is_over(run, now);
+}
+
+/* Ends the window that is under way. */
+static void window_end(struct run *run, uint64_t now)
+{
+	unsigned nr = atomic_load(&run->window);
+	struct window *window = &run->part[nr & 1];
+
+	window->ns = ns_since(&run->begin, now);
+	window->longest_wait_ns = longest_wait(run, now);
+	window_stats(run, window);
+	if (nr && (run->once || run_is_over(run, now)))
+		atomic_store(&run->stop, 1);
+	window_init(&run->part[(nr + 1) & 1]);
+	run->nr_missing = run->nr_running;
+	atomic_store(&run->ops, 0);
+	atomic_store(&run->begin, now);
+	atomic_store(&run->window, nr + 1);
+}
+
+/* What a thread has counted goes to the window that it counts for. */
+static void thread_give(struct run_thread *thread)
+{
+	struct run *run = thread->run;
+	struct window *window = &run->part[thread->window & 1];
+	unsigned i, tasks = run->conf->tasks;
+
+	window->ops += thread->latency.count;
+	for (i = 0; i < YCSB_NR_OPS; i++)
+		window->by_kind[i] += thread->by_kind[i];
+	for (i = thread->first_task; i < thread->first_task + tasks; i++) {
+		if (run->task_ops[i] < window->least)
+			window->least = run->task_ops[i];
+		run->task_ops[i] = 0;
+	}
+	far_hist_merge(&window->latency, &thread->latency);
+	memset(thread->by_kind, 0, sizeof(thread->by_kind));
+	far_hist_init(&thread->latency);
+}
+
+/* The thread counts for the window that is under way from now on. */
+static void thread_follow(struct run_thread *thread)
+{
+	struct run *run = thread->run;
+	unsigned nr = atomic_load(&run->window);
+
+	if (thread->window == nr)
+		return;
+	thread_give(thread);
+	if (!--run->nr_missing && thread->window)
+		window_complete(run, &run->part[thread->window & 1]);
+	thread->window = nr;
+}
+
+/* A task looks at the clock, between two operations. */
+static void thread_look(struct run_thread *thread, uint64_t now)
+{
+	struct run *run = thread->run;
+
+	if (thread->window == atomic_load_explicit(&run->window, memory_order_acquire) &&
+	    !window_is_over(run, now))
+		return;
+	pthread_mutex_lock(&run->lock);
+	thread_follow(thread);
+	if (!run->nr_missing && !atomic_load(&run->stop) && window_is_over(run, now)) {
+		window_end(run, now);
+		thread_follow(thread);
+	}
+	pthread_mutex_unlock(&run->lock);
+}
+
+/* A task has ended. The last one of all ends the window, if errors have ended them. */
+static void thread_leave(struct run_thread *thread, uint64_t now)
+{
+	struct run *run = thread->run;
+
+	if (--thread->nr_left)
+		return;
+	pthread_mutex_lock(&run->lock);
+	thread_follow(thread);
+	if (run->nr_running == 1 && !atomic_load(&run->stop) && thread->window) {
+		window_end(run, now);
+		thread_follow(thread);
+	} else
+		thread_give(thread);
+	run->nr_running--;
+	pthread_mutex_unlock(&run->lock);
+}
+
+/*
+ * Operations
+ */
 
 static enum ycsb_op worker_draw(struct worker *w)
 {
@@ -185,60 +332,56 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 		 data->value_size);
 }
 
-/* One task publishes how far all are, in percent. */
+/* One task publishes how far the first run is, in percent; one that goes on passes 100. */
 static void worker_publish(const struct worker *w, uint64_t now)
 {
-	const struct run_conf *conf = w->run->conf;
-	uint64_t all = w->run->warm_ns + w->run->run_ns, percent;
+	const struct run *run = w->run;
+	uint64_t all = run->warm_ns + run->conf->run_ns, percent;
 
-	if (w->idx || !conf->ret_percent || !all)
+	if (w->idx || run->round || !run->conf->ret_percent || !all)
 		return;
-	percent = (now - atomic_load_explicit(&w->run->start, memory_order_relaxed)) * 100 /
-		  all;
-	percent = (100 * w->run->slice + (percent < 100 ? percent : 100)) /
-		  nr_slices(conf);
-	atomic_store_explicit(conf->ret_percent, percent, memory_order_relaxed);
+	percent = ns_since(&run->start, now) * 100 / all;
+	atomic_store_explicit(run->conf->ret_percent, percent, memory_order_relaxed);
 }
 
 /* Whether far_strerror_last() speaks of this error. */
 static int has_words(int err)
 {
-	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE;
+	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE ||
+	       err == -ENOSPC;
 }
 
 /* The first error counts; but that the client is cut off explains what failed before. */
 static void run_fail(struct run *run, const struct far_task *task, int err)
 {
-	int first;
-
-	pthread_mutex_lock(&run->said_lock);
-	first = atomic_load(&run->first_error);
-	if (!first || (err == -ESTALE && first != err)) {
-		atomic_store(&run->first_error, err);
+	pthread_mutex_lock(&run->lock);
+	if (!run->first_error || (err == -ESTALE && run->first_error != err)) {
+		run->first_error = err;
 		snprintf(run->said, sizeof(run->said), "%s",
 			 has_words(err) ? far_strerror_last(task) : "");
 	}
-	pthread_mutex_unlock(&run->said_lock);
+	pthread_mutex_unlock(&run->lock);
 }
 
+/* Operations count for the window in which they end. */
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
 {
-	struct run *run = w->run;
+	struct run_thread *thread = w->thread;
 
 	worker_publish(w, to);
-	/* What fails may well take longer than the window. */
-	if (err && to >= run_begin(run)) {
-		w->thread->errors++;
-		run_fail(run, w->task, err);
-	}
-	if (err || to < run_begin(run) || to >= run_end(run))
+	thread_look(thread, to);
+	if (!thread->window)
 		return;
-	w->thread->by_kind[op]++;
-	run->task_ops[w->idx]++;
-	far_hist_add(&w->thread->latency, to - from);
-	if (atomic_fetch_add(&run->ops, 1) + 1 == run->conf->max_ops)
-		atomic_store(&run->stop, to);
+	if (err) {
+		thread->errors++;
+		run_fail(w->run, w->task, err);
+		return;
+	}
+	thread->by_kind[op]++;
+	w->run->task_ops[w->idx]++;
+	far_hist_add(&thread->latency, to - from);
+	atomic_fetch_add_explicit(&w->run->ops, 1, memory_order_relaxed);
 }
 
 /* Open loop: arrivals of a Poisson process, one per task. Returns the intent. */
@@ -272,30 +415,38 @@ static uint64_t worker_pause_ns(const struct worker *w, uint64_t now)
 	return (period + 1) * conf->change_ns - since;
 }
 
+static int worker_once(struct worker *w, uint64_t *now)
+{
+	atomic_ullong *since = &w->run->since[w->idx];
+	enum ycsb_op op = worker_draw(w);
+	uint64_t from = worker_pace(w, *now);
+	int err;
+
+	atomic_store_explicit(since, from, memory_order_relaxed);
+	err = worker_op(w, op);
+	atomic_store_explicit(since, 0, memory_order_relaxed);
+	*now = far_now(w->task);
+	worker_count(w, op, from, *now, err);
+	return err;
+}
+
 static void worker_loop(struct worker *w)
 {
 	struct run *run = w->run;
-	uint64_t now = far_now(w->task), from, rest;
+	uint64_t now = far_now(w->task), rest;
 	unsigned down = 0;	/* operations in a row that met a dead memory node */
-	enum ycsb_op op;
 	int err;
 
-	for (;;) {
-		if (now >= run_begin(run))
-			run_mark(run, 0);
-		if (now >= run_end(run))
-			break;
+	thread_look(w->thread, now);
+	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
 		rest = worker_pause_ns(w, now);
 		if (rest) {
 			far_sleep(w->task, rest);
 			now = far_now(w->task);
+			thread_look(w->thread, now);
 			continue;
 		}
-		op = worker_draw(w);
-		from = worker_pace(w, now);
-		err = worker_op(w, op);
-		now = far_now(w->task);
-		worker_count(w, op, from, now, err);
+		err = worker_once(w, &now);
 		/*
 		 * Neither becomes better. But what was under way when a client was cut
 		 * off met a connection that has ended: the next one hears why.
@@ -304,7 +455,6 @@ static void worker_loop(struct worker *w)
 		if (err == -ESTALE || down == 2)
 			break;
 	}
-	run_mark(run, 1);
 }
 
 /* The first task's begin is everybody's. */
@@ -327,14 +477,14 @@ static int worker_init(struct worker *w, struct far_task *task,
 	w->task = task;
 	w->index = run->index[(thread - run->thread) / conf->threads_max];
 	w->idx = thread->first_task + atomic_fetch_add(&thread->next_task, 1);
-	w->stamp = (uint64_t)(w->idx + 1) << 40 | (uint64_t)run->slice << 32;
+	w->stamp = (uint64_t)(w->idx + 1) << 40 | (uint64_t)run->round << 32;
 	w->key = far_buf(task, YCSB_MAX_KEY);
 	w->value = far_buf(task, conf->data.value_size + 8);
 	if (!w->key || !w->value)
 		return -ENOMEM;
 	return gen_init(&w->gen, conf->mix->kind, conf->keys ? conf->keys : 1,
 			conf->theta, conf->seed * 1000003 + w->idx +
-			(uint64_t)run->slice * run->nr_tasks);
+			(uint64_t)run->round * run->nr_tasks);
 }
 
 static void worker_main(struct far_task *task, void *arg)
@@ -350,10 +500,15 @@ static void worker_main(struct far_task *task, void *arg)
 		run_fail(thread->run, task, err);
 	else
 		worker_loop(&w);
+	thread_leave(thread, far_now(task));
 }
 
+/*
+ * Runs
+ */
+
 /* Each client opens the structure. */
-static int run_open(struct run *run)
+static int index_open(struct run *run)
 {
 	struct far_task *task;
 	unsigned i;
@@ -371,22 +526,6 @@ static int run_open(struct run *run)
 	return err;
 }
 
-static void run_close(struct run *run)
-{
-	unsigned i;
-
-	for (i = 0; i < run->nr_clients; i++)
-		if (run->index[i])
-			run->conf->index->close(run->index[i]);
-}
-
-static void run_free(struct run *run)
-{
-	free(run->index);
-	free(run->thread);
-	free(run->task_ops);
-}
-
 static int run_alloc(struct run *run)
 {
 	const struct run_conf *conf = run->conf;
@@ -397,19 +536,82 @@ static int run_alloc(struct run *run)
 	run->index = calloc(run->nr_clients, sizeof(*run->index));
 	run->thread = calloc(run->nr_threads, sizeof(*run->thread));
 	run->task_ops = calloc(run->nr_tasks, sizeof(*run->task_ops));
-	if (!run->index || !run->thread || !run->task_ops) {
-		run_free(run);
+	run->since = calloc(run->nr_tasks, sizeof(*run->since));
+	if (!run->index || !run->thread || !run->task_ops || !run->since)
 		return -ENOMEM;
-	}
 	for (i = 0; i < run->nr_threads; i++) {
 		run->thread[i].run = run;
 		run->thread[i].idx = i % conf->threads_max;
 		run->thread[i].first_task = i * conf->tasks;
-		far_hist_init(&run->thread[i].latency);
 	}
-	atomic_store(&run->stop, NEVER);
 	atomic_store(&run->next_key, conf->keys);
 	return 0;
+}
+
+void run_close(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; run->index && i < run->nr_clients; i++)
+		if (run->index[i])
+			run->conf->index->close(run->index[i]);
+	free(run->index);
+	free(run->thread);
+	free(run->task_ops);
+	free(run->since);
+	pthread_mutex_destroy(&run->lock);
+	free(run);
+}
+
+int run_open(struct far *const *far, unsigned nr, const struct run_conf *conf,
+	     struct run **ret_run)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	run->conf = conf;
+	run->far = far;
+	run->nr_clients = nr;
+	pthread_mutex_init(&run->lock, NULL);
+	err = run_alloc(run);
+	if (!err)
+		err = index_open(run);
+	if (err)
+		run_close(run);
+	else
+		*ret_run = run;
+	return err;
+}
+
+/* Nobody has begun, and nothing is counted. */
+static void run_reset(struct run *run, struct run_result *result)
+{
+	unsigned i;
+
+	run->result = result;
+	memset(result, 0, sizeof(*result));
+	window_init(&result->last);
+	window_init(&run->part[0]);
+	window_stats(run, &run->part[0]);
+	run->nr_running = run->nr_threads;
+	run->nr_missing = 0;
+	run->first_error = 0;
+	run->said[0] = 0;
+	atomic_store(&run->start, 0);
+	atomic_store(&run->stop, 0);
+	atomic_store(&run->window, 0);
+	atomic_store(&run->ops, 0);
+	memset(run->task_ops, 0, run->nr_tasks * sizeof(*run->task_ops));
+	for (i = 0; i < run->nr_threads; i++) {
+		far_hist_init(&run->thread[i].latency);
+		memset(run->thread[i].by_kind, 0, sizeof(run->thread[i].by_kind));
+		run->thread[i].errors = 0;
+		run->thread[i].window = 0;
+		run->thread[i].nr_left = run->conf->tasks;
+		atomic_store(&run->thread[i].next_task, 0);
+	}
 }
 
 /* Starts all threads with main(task, struct run_thread), and waits for their end. */
@@ -424,7 +626,7 @@ static int run_threads(struct run *run, void (*main)(struct far_task *, void *))
 				       conf->tasks, main, &run->thread[started],
 				       &run->thread[started].far_thread);
 		if (err) {
-			atomic_store(&run->stop, 0);
+			atomic_store(&run->stop, 1);
 			break;
 		}
 	}
@@ -433,157 +635,92 @@ static int run_threads(struct run *run, void (*main)(struct far_task *, void *))
 	return err;
 }
 
-/* What a slice has done is added to the result. */
-static void slice_collect(struct run *run, struct run_result *result, double *ret_mops,
-			  struct far_stats *ret_stats)
+static int run_go(struct run *run, struct run_result *result)
 {
-	uint64_t window = run_end(run) - run_begin(run);
-
-	*ret_stats = run->stats[1];
-	stats_add(ret_stats, &run->stats[0], -1);
-	*ret_mops = window ? atomic_load(&run->ops) * 1e3 / window : 0;
-	result->ops += atomic_load(&run->ops);
-	result->window_ns += window;
-	stats_add(&result->stats, ret_stats, 1);
-	result->written += run->written[1] - run->written[0];
-}
-
-/* What threads and tasks have counted over all slices. */
-static void run_collect(struct run *run, struct run_result *result)
-{
-	unsigned i, k;
-	uint64_t least = NEVER;
-
-	result->tasks = run->nr_tasks;
-	result->first_error = atomic_load(&run->first_error);
-	memcpy(result->said, run->said, sizeof(result->said));
-	for (i = 0; i < run->nr_threads; i++) {
-		far_hist_merge(&result->latency, &run->thread[i].latency);
-		result->errors += run->thread[i].errors;
-		for (k = 0; k < YCSB_NR_OPS; k++)
-			result->by_kind[k] += run->thread[i].by_kind[k];
-	}
-	for (i = 0; i < run->nr_tasks; i++)
-		if (run->task_ops[i] < least)
-			least = run->task_ops[i];
-	result->least = least;
-	if (result->window_ns)
-		result->little = (double)result->latency.sum /
-				 ((double)result->window_ns * run->nr_tasks);
-}
-
-/* The cache is warm after the first slice; the others only get under way again. */
-static void slice_init(struct run *run, unsigned slice)
-{
-	const struct run_conf *conf = run->conf;
+	const struct window *last = &result->last;
 	unsigned i;
+	int err;
 
-	run->slice = slice;
-	run->warm_ns = slice && conf->warm_ns > RUN_AGAIN_NS ? RUN_AGAIN_NS : conf->warm_ns;
-	run->run_ns = conf->run_ns / nr_slices(conf);
-	atomic_store(&run->start, 0);
-	atomic_store(&run->stop, NEVER);
-	atomic_store(&run->ops, 0);
-	memset(run->stats, 0, sizeof(run->stats));
-	memset(run->written, 0, sizeof(run->written));
-	for (i = 0; i < 2; i++)
-		atomic_store(&run->marked[i], 0);
+	run_reset(run, result);
+	err = run_threads(run, worker_main);
+	run->round++;
+	if (err)
+		return err;
+	result->tasks = run->nr_tasks;
+	result->first_error = run->first_error;
+	memcpy(result->said, run->said, sizeof(result->said));
 	for (i = 0; i < run->nr_threads; i++)
-		atomic_store(&run->thread[i].next_task, 0);
+		result->errors += run->thread[i].errors;
+	if (last->ops)
+		result->fairness = (double)last->least * run->nr_tasks / (double)last->ops;
+	if (last->ns)
+		result->little = (double)last->latency.sum /
+				 ((double)last->ns * run->nr_tasks);
+	return 0;
 }
 
-static int run_slice(struct run *run, unsigned slice, struct run_result *result)
+int run_measure(struct run *run, struct run_result *ret_result)
 {
 	const struct run_conf *conf = run->conf;
-	struct far_stats stats;
-	double mops;
-	int err;
+	uint64_t half = (conf->run_ns + 1) / 2;
 
-	slice_init(run, slice);
-	err = run_threads(run, worker_main);
-	if (err)
-		return err;
-	slice_collect(run, result, &mops, &stats);
-	return conf->between ? conf->between(conf->between_arg, mops, &stats) : 0;
+	run->once = conf->max_ops != 0;
+	run->max_ops = conf->max_ops;
+	run->warm_ns = conf->warm_ns;
+	run->window_ns = run->once ? conf->run_ns :
+			 half > conf->cycle_ns ? half : conf->cycle_ns;
+	run->most_ns = run->once ? conf->run_ns : 2 * RUN_MOST * run->window_ns;
+	run->least_ops = run->once ? 0 : WINDOW_LEAST_OPS;
+	return run_go(run, ret_result);
 }
 
-int run_workload(struct far *const *far, unsigned nr, const struct run_conf *conf,
-		 struct run_result *ret_result)
+int run_glance(struct run *run, uint64_t warm_ns, uint64_t ns,
+	       struct run_result *ret_result)
 {
-	struct run run = {
-		.conf = conf, .far = far, .nr_clients = nr,
-		.said_lock = PTHREAD_MUTEX_INITIALIZER,
-	};
-	unsigned slice;
-	int err;
-
-	err = run_alloc(&run);
-	if (err)
-		return err;
-	err = run_open(&run);
-	memset(ret_result, 0, sizeof(*ret_result));
-	far_hist_init(&ret_result->latency);
-	for (slice = 0; slice < nr_slices(conf) && !err; slice++)
-		err = run_slice(&run, slice, ret_result);
-	if (!err)
-		run_collect(&run, ret_result);
-	run_close(&run);
-	run_free(&run);
-	return err;
+	run->once = 1;
+	run->max_ops = 0;
+	run->warm_ns = warm_ns;
+	run->window_ns = run->most_ns = ns;
+	run->least_ops = 0;
+	return run_go(run, ret_result);
 }
-
-struct load {
-	struct run run;
-	uint64_t keys;
-};
 
 static void load_main(struct far_task *task, void *arg)
 {
 	struct run_thread *thread = arg;
-	struct load *load = (struct load *)thread->run;
+	struct run *run = thread->run;
+	const struct ycsb_data *data = &run->conf->data;
 	struct worker w;
 	uint64_t number;
-	int err, none = 0;
+	int err;
 
 	err = worker_init(&w, task, thread);
-	while (!err && !atomic_load(&load->run.first_error)) {
-		number = atomic_fetch_add(&load->run.next_key, 1);
-		if (number >= load->keys)
+	while (!err && !atomic_load(&run->stop)) {
+		number = atomic_fetch_add(&run->next_key, 1);
+		if (number >= run->conf->keys)
 			break;
-		ycsb_key(&load->run.conf->data, number, w.key);
-		ycsb_value(&load->run.conf->data, number, w.value);
-		err = load->run.conf->index->insert(task, w.index, w.key,
-						    load->run.conf->data.key_size,
-						    w.value,
-						    load->run.conf->data.value_size);
+		ycsb_key(data, number, w.key);
+		ycsb_value(data, number, w.value);
+		err = run->conf->index->insert(task, w.index, w.key, data->key_size,
+					       w.value, data->value_size);
 	}
-	if (err)
-		atomic_compare_exchange_strong(&load->run.first_error, &none, err);
+	if (!err)
+		return;
+	run_fail(run, task, err);
+	atomic_store(&run->stop, 1);
 }
 
 int run_load(struct far *const *far, unsigned nr, const struct run_conf *conf)
 {
-	struct load load = {
-		.run = {
-			.conf = conf, .far = far, .nr_clients = nr,
-			.said_lock = PTHREAD_MUTEX_INITIALIZER,
-		},
-		.keys = conf->keys,
-	};
-	int err;
+	struct run *run;
+	int err = run_open(far, nr, conf, &run);
 
-	err = run_alloc(&load.run);
 	if (err)
 		return err;
-	atomic_store(&load.run.next_key, 0);
-	err = run_open(&load.run);
-	if (err)
-		goto close;
-	err = run_threads(&load.run, load_main);
+	atomic_store(&run->next_key, 0);
+	err = run_threads(run, load_main);
 	if (!err)
-		err = atomic_load(&load.run.first_error);
-close:
-	run_close(&load.run);
-	run_free(&load.run);
+		err = run->first_error;
+	run_close(run);
 	return err;
 }

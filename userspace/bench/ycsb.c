@@ -9,7 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-const struct ycsb_mix ycsb_mixes[] = {
+/* Ended by one without a name. */
+static const struct ycsb_mix ycsb_mixes[] = {
 	{ "A", "50 % updates, 50 % gets", { 50, 50, 0, 0 }, GEN_SCRAMBLED },
 	{ "B", "5 % updates, 95 % gets", { 95, 5, 0, 0 }, GEN_SCRAMBLED },
 	{ "C", "gets only", { 100, 0, 0, 0 }, GEN_SCRAMBLED },

@@ -22,9 +22,6 @@ struct ycsb_mix {
 	enum gen_kind kind;
 };
 
-/* Ended by one without a name. */
-extern const struct ycsb_mix ycsb_mixes[];
-
 /* By name, in any case; NULL. */
 const struct ycsb_mix *ycsb_find(const char *name);
 
