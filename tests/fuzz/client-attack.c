@@ -65,7 +65,7 @@ uint64_t hostile_guess_address(struct hostile *h)
 		page_addr(life_below(h->life, m->pool.pages)),
 		RING_IOVA, ring_head_iova(&s->ring), ring_tail_iova(&s->ring),
 		8 * (h->base + life_below(h->life, HOSTILE_SLOTS)),
-		(uintptr_t)s->beat,
+		SESS_BEAT_IOVA,
 		q ? (uintptr_t)q->arena.va : 0,
 		q ? (uintptr_t)q->arena.va + q->geom.loop_sq : 0,
 		(uintptr_t)h->mem, life_random(h->life), -8ull, 0,
@@ -97,7 +97,7 @@ static void real_target(struct hostile *h, uint64_t *at, uint32_t *key)
 		*key = s->tt.key;
 		break;
 	case 3:
-		*at = (uintptr_t)s->beat;
+		*at = SESS_BEAT_IOVA;
 		*key = s->beat_key;
 		break;
 	case 4:
@@ -125,46 +125,17 @@ static void put(uint8_t *p, uint64_t v, unsigned int len)
 	}
 }
 
-static uint64_t get(const uint8_t *p, unsigned int len)
-{
-	uint64_t v = 0;
-
-	while (len--)
-		v = v << 8 | *p++;
-	return v;
-}
-
-/* Another number: near by, a lap away, of another request, or anything. */
-static uint64_t other_word(struct hostile *h, const struct odrp_wire_word *w,
-			   uint64_t v)
+/* Sets the opcode of the next answer, and the half of an address behind a page. */
+static void lie(struct hostile *h, uint8_t *p, size_t len)
 {
 	struct life *l = h->life;
 
-	switch (life_below(l, 4)) {
-	case 0:
-		return v + 1 + life_below(l, 40);
-	case 1:
-		return v - 1 - life_below(l, 40);
-	case 2:
-		return v + (int)(life_below(l, 33) - 16) * w->step;
-	default:
-		return life_random(l);
-	}
-}
-
-static void lie(struct hostile *h, unsigned int conn, uint8_t *p)
-{
-	const struct conn *n = hostile_conn(h, conn);
-	unsigned int rate = 1 + life_below(h->life, 6), i, len;
-	uint8_t *at = p + sizeof(struct odrp_wire_req);
-
-	for (i = 0; i < n->nr_words; i++, at += len) {
-		if (at == p + n->req_len)
-			at += PAGE;	/* the rest stands behind it */
-		len = wrc_word_width(n->words[i].kind);
-		if (life_chance(h->life, rate))
-			put(at, other_word(h, &n->words[i], get(at, len)), len);
-	}
+	if (life_chance(l, 2))
+		p[sizeof(struct odrp_wire_req)] = life_random(l);
+	if (len > PAGE && life_chance(l, 2))
+		put(p + ODRP_WIRE_REQ_LEN + PAGE,
+		    life_chance(l, 2) ? life_below(l, 16) : life_random(l),
+		    ODRP_WIRE_END_LEN);
 }
 
 static void junk(struct hostile *h, uint8_t *p, size_t *len)
@@ -178,12 +149,10 @@ static void junk(struct hostile *h, uint8_t *p, size_t *len)
 		p[i] = life_random(l);
 }
 
-static void cut(struct hostile *h, unsigned int conn, size_t *len)
+static void cut(struct hostile *h, size_t *len)
 {
-	const struct conn *n = hostile_conn(h, conn);
-
-	if (*len > n->req_len && !life_chance(h->life, 8))
-		*len = n->req_len + life_below(h->life, *len - n->req_len);
+	if (*len > ODRP_WIRE_REQ_LEN && !life_chance(h->life, 8))
+		*len = ODRP_WIRE_REQ_LEN + life_below(h->life, *len - ODRP_WIRE_REQ_LEN);
 	else
 		*len += 1 + life_below(h->life, 64);
 }
@@ -208,7 +177,6 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	struct hostile_wr wr = { .opcode = WRC_WQE_SEND };
 	struct life *l = h->life;
 	struct odrp_wire_req req;
-	struct tag tag;
 	uint32_t key;
 	size_t len;
 	uint8_t *p;
@@ -218,7 +186,7 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 		hostile_by_key(h, conn, tt_addr / 8);
 		return;
 	}
-	p = hostile_make(h, conn, &len, &tag);
+	p = hostile_make(h, conn, &len);
 	if (!p)
 		return;
 	at = (uintptr_t)hostile_recv_room(h);
@@ -234,13 +202,13 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 	req.raddr_hi = htobe32(at >> 32);
 	req.raddr_lo = htobe32(at);
 	memcpy(p, &req, sizeof(req));
-	if (tag.quiet_off && life_chance(l, 4))
-		p[tag.quiet_off] = tag.quiet;
+	if (life_chance(l, 4))
+		p[sizeof(struct odrp_wire_req)] = ODRP_WIRE_NEXT_QUIET;
 	/* Not often: a store without its end is the last of its connection. */
 	if (wants(h, ACT_SHORT, 48))
-		cut(h, conn, &len);
+		cut(h, &len);
 	if (wants(h, ACT_WORDS, 3))
-		lie(h, conn, p);
+		lie(h, p, len);
 	if (wants(h, ACT_JUNK, 3))
 		junk(h, p, &len);
 	h->sent[conn]++;
@@ -257,11 +225,11 @@ void hostile_request(struct hostile *h, unsigned int conn, uint64_t tt_addr)
 
 /* ---- one-sided --------------------------------------------------------------- */
 
-/* Without the bytes of a request.  Words of a client must not be missing. */
+/* Without the bytes of a request. */
 static void empty_send(struct hostile *h, int conn)
 {
 	if (conn >= 0) {
-		if (life_trusts_words() || !hostile_may(h, conn))
+		if (!hostile_may(h, conn))
 			return;
 		h->sent[conn]++;
 		h->asked[conn]++;

@@ -399,8 +399,7 @@ void hostile_post(struct hostile *h, int conn, const struct hostile_wr *wr)
 }
 
 /* The reference client's request, taken from it before it is posted. */
-uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
-		      struct tag *ret_tag)
+uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len)
 {
 	unsigned int chain = conn % ODRP_WIRE_NR_CHAINS;
 	struct conn *n = hostile_conn(h, conn);
@@ -415,8 +414,7 @@ uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
 	tag = n->held[--n->nr_held];
 	n->tags[tag].busy = false;
 	n->nr_busy--;
-	*ret_tag = n->tags[tag];
-	*ret_len = conn_req_bytes(n, chain);
+	*ret_len = conn_req_bytes(chain);
 	memcpy(p, n->bufs + (size_t)tag * (REQ_ROOM + PAGE), *ret_len);
 	return p;
 }

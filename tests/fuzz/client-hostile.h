@@ -58,8 +58,7 @@ bool hostile_may(struct hostile *h, unsigned int conn);
 /* A slot that is untouched, mapped or not; -1: none was found. */
 int hostile_slot(struct hostile *h, bool mapped);
 /* A valid request; NULL: not now. */
-uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len,
-		      struct tag *ret_tag);
+uint8_t *hostile_make(struct hostile *h, unsigned int conn, size_t *ret_len);
 void hostile_set_deaf(struct hostile *h, unsigned int conn, bool deaf);
 
 #endif /* TEST_FUZZ_CLIENT_HOSTILE_H */

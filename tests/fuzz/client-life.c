@@ -15,32 +15,6 @@
 #define PER_SESSION	125		/* requests */
 #define PER_DEATH	20
 
-/* ---- an agent that trusts ------------------------------------------------- */
-
-int __real_wrc_prog_build(enum odrp_wire_chain chain,
-			  const struct wrc_opts *opts, struct wrc_prog *prog);
-int __wrap_wrc_prog_build(enum odrp_wire_chain chain,
-			  const struct wrc_opts *opts, struct wrc_prog *prog);
-
-bool life_trusts_words(void)
-{
-	const char *who = getenv("ODRP_RECYCLE");
-
-	return who && !strcmp(who, "client");
-}
-
-/* -Wl,--wrap=wrc_prog_build: the agent itself arms no such chains. */
-int __wrap_wrc_prog_build(enum odrp_wire_chain chain,
-			  const struct wrc_opts *opts, struct wrc_prog *prog)
-{
-	struct wrc_opts trusting = *opts;
-
-	if (!life_trusts_words())
-		return __real_wrc_prog_build(chain, opts, prog);
-	trusting.recycle = WRC_RECYCLE_CLIENT;
-	return wrc_any_build(chain, &trusting, prog);
-}
-
 /* ---- chance -------------------------------------------------------------- */
 
 uint64_t life_random(struct life *l)
@@ -145,7 +119,7 @@ static bool somebody_is_doomed(const struct life *l)
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->state == SESS_LIVE && m->sess[i]->doomed)
+		if (sess_is_live(m->sess[i]) && m->sess[i]->damage == DAMAGE_TABLE)
 			return true;
 	return false;
 }
@@ -343,7 +317,7 @@ static void options(struct life *l, uint64_t seed, struct bed_options *o)
 	o->conf.max_sessions = NR_HONEST + MAX_HOSTILE;
 	o->fetch = life_chance(l, 2) ? SNIC_FETCH_EARLY : SNIC_FETCH_LATE;
 	o->relaxed = life_chance(l, 2);
-	o->conf.order = !life_trusts_words() && life_chance(l, 2) ?
+	o->conf.order = life_chance(l, 2) ?
 			CONF_ORDER_FENCE : CONF_ORDER_WAIT;
 	o->cost_ns = 50 + life_below(l, 100);
 	/* Chains overtake each other, and a page is one packet or four. */

@@ -44,7 +44,7 @@ static void see_all_free(const struct life *l)
 	assert_true(m->pool.pages <= MAX_PAGES);
 	memset(is_free, 0, sizeof(is_free));
 	for (i = 0; i < m->nr_sess; i++)
-		if (m->sess[i]->state == SESS_LIVE)
+		if (sess_is_live(m->sess[i]))
 			see_sess(&m->pool, m->sess[i]);
 	for (i = 0; i < m->pool.nr_free; i++)
 		is_free[m->pool.free[i]] = true;

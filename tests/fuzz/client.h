@@ -30,7 +30,7 @@ enum act {
 	ACT_SAME_SLOT	= 1 << 8,	/* on all queues at once */
 	ACT_DEAF	= 1 << 9,	/* no receive entries: answers wait */
 	ACT_HANG_UP	= 1 << 10,	/* one connection ends in the middle */
-	ACT_WORDS	= 1 << 11,	/* recycle words that lie */
+	ACT_WORDS	= 1 << 11,	/* wrong bytes behind the head and the page */
 	ACT_JUNK	= 1 << 12,	/* any bytes, any length */
 	ACT_GREEDY	= 1 << 13,	/* more requests than credits */
 	ACT_MISALIGNED	= 1 << 14,	/* table addresses between entries */
@@ -127,12 +127,6 @@ struct life {
 /* Runs one; about that many requests.  What was wrong stays in l->wrong. */
 void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	      unsigned int requests, struct life_count *count);
-
-/*
- * ODRP_RECYCLE=client: the agent arms chains that words in the requests re-arm, as
- * those of the paper do, to see that the classes which lie in them find that.
- */
-bool life_trusts_words(void);
 
 /* ---- for the pieces ----------------------------------------------------- */
 

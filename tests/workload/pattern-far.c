@@ -22,12 +22,19 @@ struct options {
 	uint64_t seed;
 	uint64_t repeat;
 	uint64_t writes;	/* instead of all the phases */
+	const char *device;	/* whose stores are counted */
+};
+
+/* Stores of an ODRP device since it was added: to slots with a page, and without one. */
+struct stores {
+	uint64_t mapped, unmapped;
 };
 
 struct region {
 	uint8_t *mem;
 	uint64_t nr_pages;
 	uint64_t seed;
+	const char *device;	/* NULL: stores are not counted */
 };
 
 enum order { IN_ORDER, AT_RANDOM };
@@ -43,6 +50,8 @@ static const struct option_row rows[] = {
 	  OPTION_NUMBER, offsetof(struct options, repeat), 0, 1000000 },
 	{ "writes", 'w', "N", "instead: write so often, give it all up each time, and end",
 	  OPTION_NUMBER, offsetof(struct options, writes), 1, 1000000 },
+	{ "device", 'd', "NAME", "count the stores of this ODRP device by kind, as odrp0",
+	  OPTION_TEXT, offsetof(struct options, device) },
 };
 
 static const char doc[] =
@@ -50,8 +59,9 @@ static const char doc[] =
 	"as told, and once at random."
 	"\vPrints for each of write, verify1, verify2, random: "
 	"PHASE pages=N seconds=T rate=PAGES_PER_SECOND; with --writes, for each "
-	"time. Exit status 1 on the "
-	"first wrong page.";
+	"time. With --device also mapped=N unmapped=N: stores to slots that had "
+	"a page, and to slots that had none. Exit status 1 on the first wrong "
+	"page.";
 
 static uint64_t memory_bytes(void)
 {
@@ -62,27 +72,77 @@ static uint64_t memory_bytes(void)
 	return (uint64_t)si.totalram * si.mem_unit;
 }
 
-static void report(const char *phase, const struct region *r, double seconds)
+static uint64_t device_counter(const char *device, const char *name)
 {
-	printf("%s pages=%" PRIu64 " seconds=%.3f rate=%.0f\n", phase,
-	       r->nr_pages, seconds, (double)r->nr_pages / seconds);
+	char path[128];
+	uint64_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/block/%s/odrp/%s", device, name);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%" SCNu64, &n) != 1) {
+		fprintf(stderr, "pattern-far: --device '%s': cannot read %s\n", device, path);
+		exit(EXIT_FAILURE);
+	}
+	fclose(f);
+	return n;
+}
+
+static struct stores stores_count(const char *device)
+{
+	struct stores s = { 0 };
+
+	if (device) {
+		s.mapped = device_counter(device, "stores_mapped");
+		s.unmapped = device_counter(device, "stores_unmapped");
+	}
+	return s;
+}
+
+struct phase {
+	const char *name;
+	struct stores stores;	/* at its start */
+	double start;
+};
+
+static struct phase phase_begin(const char *name, const struct region *r)
+{
+	struct phase p = { .name = name, .stores = stores_count(r->device) };
+
+	p.start = now_s();
+	return p;
+}
+
+static void phase_report(const struct phase *p, const struct region *r)
+{
+	double seconds = now_s() - p->start;
+	struct stores now;
+
+	printf("%s pages=%" PRIu64 " seconds=%.3f rate=%.0f", p->name, r->nr_pages, seconds,
+	       (double)r->nr_pages / seconds);
+	if (r->device) {
+		now = stores_count(r->device);
+		printf(" mapped=%" PRIu64 " unmapped=%" PRIu64,
+		       now.mapped - p->stores.mapped, now.unmapped - p->stores.unmapped);
+	}
+	putchar('\n');
 	fflush(stdout);
 }
 
 static void write_all(const struct region *r)
 {
-	double start = now_s();
+	struct phase p = phase_begin("write", r);
 	uint64_t i;
 
 	for (i = 0; i < r->nr_pages; i++)
 		page_stamp(r->mem + i * PAGE_BYTES, r->seed, i, 1);
-	report("write", r, now_s() - start);
+	phase_report(&p, r);
 }
 
 static int verify_all(const struct region *r, const char *phase,
 		      enum order order)
 {
-	double start = now_s();
+	struct phase p = phase_begin(phase, r);
 	uint64_t i, idx;
 
 	for (i = 0; i < r->nr_pages; i++) {
@@ -94,7 +154,7 @@ static int verify_all(const struct region *r, const char *phase,
 			     r->nr_pages);
 		return -1;
 	}
-	report(phase, r, now_s() - start);
+	phase_report(&p, r);
 	return 0;
 }
 
@@ -124,6 +184,7 @@ int main(int argc, char **argv)
 		o.bytes = memory_bytes() / 100 * o.factor_pct;
 	r.nr_pages = o.bytes / PAGE_BYTES;
 	r.seed = o.seed;
+	r.device = o.device;
 	r.mem = map_pages(r.nr_pages);
 	if (!r.mem) {
 		perror("pattern-far: memory");

@@ -51,7 +51,7 @@ static int run_client(struct far *far)
 	int err = far_enter(far, &task);
 
 	if (err) {
-		fprintf(stderr, "kv: cannot enter: %s\n", strerror(-err));
+		fprintf(stderr, "kv: cannot enter: %s\n", far_strerror(err));
 		return err;
 	}
 	err = far_hash_create(task, "facts", &attr, &hash);
@@ -62,7 +62,7 @@ static int run_client(struct far *far)
 		far_hash_close(hash);
 	}
 	if (err)
-		fprintf(stderr, "kv: %s %s\n", strerror(-err), far_strerror_last(task));
+		fprintf(stderr, "kv: %s. %s\n", far_strerror(err), far_strerror_last(task));
 	far_leave(task);
 	return err;
 }
@@ -73,9 +73,10 @@ int main(int argc, char **argv)
 	const struct far_space_attr attr = { .size = 64 << 20 };
 	struct far *far;
 	char why[200];
-	int err;
+	int err = far_space_create(conf.nic, SPACE, &attr, why, sizeof(why));
 
-	if (far_space_create(conf.nic, SPACE, &attr, why, sizeof(why))) {
+	/* -EEXIST: a run that was killed has left it */
+	if (err && err != -EEXIST) {
 		fprintf(stderr, "kv: %s\n", why);
 		return 1;
 	}

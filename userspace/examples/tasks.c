@@ -106,6 +106,8 @@ static int run_client(struct far *far)
 	if (err)
 		return err;
 	err = far_hash_create(task, "squares", &attr, &job.hash);
+	if (err == -EEXIST)
+		err = far_hash_open(task, "squares", &job.hash);
 	far_leave(task);
 	if (err)
 		return err;
@@ -131,9 +133,10 @@ int main(int argc, char **argv)
 	const struct far_space_attr attr = { .size = 64 << 20 };
 	struct far *far;
 	char why[200];
-	int err;
+	int err = far_space_create(conf.nic, SPACE, &attr, why, sizeof(why));
 
-	if (far_space_create(conf.nic, SPACE, &attr, why, sizeof(why))) {
+	/* -EEXIST: a run that was killed has left it */
+	if (err && err != -EEXIST) {
 		fprintf(stderr, "tasks: %s\n", why);
 		return 1;
 	}
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
 	} else {
 		err = run_client(far);
 		if (err)
-			fprintf(stderr, "tasks: %s\n", strerror(-err));
+			fprintf(stderr, "tasks: %s\n", far_strerror(err));
 		else
 			print_stats(far);
 		far_close(far);

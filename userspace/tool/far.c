@@ -105,6 +105,13 @@ const char *far_arg_nic(struct argp_state *state, const char *text)
 	return text;
 }
 
+const char *far_arg_node(struct argp_state *state, const char *text)
+{
+	if (!*text)
+		argp_error(state, "--node '': the address of a memory node expected");
+	return text;
+}
+
 const char *far_arg_profile(struct argp_state *state, const char *option,
 			    const char *text)
 {

@@ -39,6 +39,8 @@ uint64_t far_arg_number(struct argp_state *state, const char *option, const char
 /* A --nic: it names a back end. Of a benchmark: one of sim also names its profile. */
 const char *far_arg_nic(struct argp_state *state, const char *text);
 const char *far_arg_bench_nic(struct argp_state *state, const char *text);
+/* A --node: the address or the name of a memory node. */
+const char *far_arg_node(struct argp_state *state, const char *text);
 /* A profile of sim, with values behind it or not: one that is there and can be. */
 const char *far_arg_profile(struct argp_state *state, const char *option,
 			    const char *text);

@@ -20,11 +20,14 @@
 #include "../bench/plain.h"
 #include "../bench/report.h"
 #include "../bench/run.h"
+#include "../core/credit.h"
 #include "advise.h"
 #include "interrupt.h"
 #include "progress.h"
 
 #define DEF_KEYS	1000000u
+/* The paper's epochs of 528 ms would make a run in sim last for minutes. */
+#define SIM_SCALE	0.02
 
 struct options {
 	const struct index_kind *kind;
@@ -93,11 +96,13 @@ static const struct argp_option option_table[] = {
 	{ "rate", KEY_RATE, "N", 0,
 	  "operations a second of all tasks; 0 is as fast as can be (default)", 3 },
 	{ "ms", KEY_MS, "N", 0,
-	  "time that is measured; virtual in sim (default 2000, in sim 20)", 3 },
+	  "time that is measured, two windows; virtual in sim (default 2000, in sim 20). It "
+	  "goes on until two windows agree within 5 %, four times as long at most", 3 },
 	{ "warm-ms", KEY_WARM, "N", 0, "time before that (default 500, in sim 5)", 3 },
-	{ "ops", KEY_OPS, "N", 0, "end after so many, if --ms is not over before", 3 },
+	{ "ops", KEY_OPS, "N", 0,
+	  "one window, of so many at most, be it steady or not", 3 },
 	{ "scale", KEY_SCALE, "X", 0,
-	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's", 3 },
+	  "in sim, of throttling's epochs (8 and 480 ms): 1 is the paper's (default 0.02)", 3 },
 	{ "seed", KEY_SEED, "N", 0, "of keys, jitter and sim (default 1)", 3 },
 	{ "advise", KEY_ADVISE, NULL, 0,
 	  "instead: scans of both trees by value size, and which to take for --value-size "
@@ -213,7 +218,7 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 	case KEY_NODE:
 		if (o->nr_nodes == CLUSTER_MAX_MNS)
 			return parse_failed(state, "node", arg, "at most 64 of them");
-		o->node[o->nr_nodes++] = arg;
+		o->node[o->nr_nodes++] = far_arg_node(state, arg);
 		return 0;
 	case KEY_CNS:
 		return parse_count(state, "cns", arg, 1, CLUSTER_MAX_CNS, &o->cns);
@@ -456,35 +461,40 @@ stop_progress:
 }
 
 /*
- * The plain loop beside the index: after each slice of the workload one of the loop, as
- * long, since what else the machine does in the meantime should hit both. The medians of
- * all slices are what is said.
+ * The plain loop beside the index, which is warm by then: the two take turns, since what
+ * else the machine does in the meantime should hit both. The medians are what is said.
  */
 #define SLICES	25u
 
 struct beside {
-	struct far_nic *nic;
-	const struct run_conf *conf;
 	unsigned nr;
 	double mops[SLICES], ratio[SLICES];
 };
 
-/* What the slice's verbs do without an index. */
-static int plain_beside(void *arg, double mops, const struct far_stats *stats)
+static int plain_beside(struct run *run, struct far_nic *nic, const struct run_conf *conf,
+			struct beside *beside)
 {
-	struct beside *beside = arg;
-	struct run_conf conf = *beside->conf;
-	uint64_t looked = stats->cache_hits + stats->cache_misses;
-	double hit = looked ? (double)stats->cache_hits / looked : 0, plain;
+	static struct run_result glance;
+	struct run_conf plain = *conf;
+	const struct far_stats *s = &glance.last.stats;
+	uint64_t looked, direct;
+	double mops;
 	int err;
 
-	conf.run_ns /= SLICES;
-	conf.warm_ns /= SLICES;
-	err = plain_run(beside->nic, &conf, hit, &plain);
-	if (err || plain <= 0)
-		return err == -EOPNOTSUPP ? 0 : err;
-	beside->mops[beside->nr] = plain;
-	beside->ratio[beside->nr++] = mops / plain;
+	plain.run_ns /= SLICES;
+	plain.warm_ns /= SLICES;
+	while (beside->nr < SLICES) {
+		err = run_glance(run, plain.warm_ns, plain.run_ns, &glance);
+		if (err)
+			return err;
+		looked = s->cache_hits + s->cache_misses;
+		direct = s->cache_hits - glance.last.partial;
+		err = plain_run(nic, &plain, looked ? (double)direct / looked : 0, &mops);
+		if (err || mops <= 0)
+			return err == -EOPNOTSUPP ? 0 : err;
+		beside->mops[beside->nr] = mops;
+		beside->ratio[beside->nr++] = window_brief(&glance.last).mops / mops;
+	}
 	return 0;
 }
 
@@ -507,6 +517,29 @@ static int plain_fits(const struct cluster *cluster, const struct run_conf *conf
 {
 	return !cluster->sim && cluster->has_space && cluster->nr_clients == 1 &&
 	       !conf->rate && conf->threads_min == conf->threads_max && !conf->max_ops;
+}
+
+/* beside: for the plain loop, where it fits; or NULL. */
+static int measure(const struct cluster *cluster, struct run_conf *conf,
+		   struct beside *beside, struct run_result *result)
+{
+	atomic_uint percent = 0;
+	struct progress progress;
+	struct run *run;
+	int err, shown;
+
+	conf->ret_percent = &percent;
+	err = run_open(cluster->far, cluster->nr_clients, conf, &run);
+	if (err)
+		return err;
+	shown = !progress_start(&progress, "measuring", &percent);
+	err = run_measure(run, result);
+	if (!err && beside && plain_fits(cluster, conf))
+		err = plain_beside(run, cluster->nic[0], conf, beside);
+	if (shown)
+		progress_stop(&progress);
+	run_close(run);
+	return err;
 }
 
 static int report_results(const struct options *o, const struct run_conf *conf,
@@ -539,11 +572,11 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 	}
 	if (result->errors) {
 		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s%s%s\n",
-			result->errors, strerror(-result->first_error),
+			result->errors, far_strerror(result->first_error),
 			result->said[0] ? "; " : "", result->said);
 		return EXIT_FAILURE;
 	}
-	if (!result->ops) {
+	if (!result->last.ops) {
 		fprintf(stderr, "far: no operation was completed in %" PRIu64 " ms\n",
 			o->ms);
 		return EXIT_FAILURE;
@@ -581,8 +614,20 @@ static int memory_walk(struct cluster *cluster, const struct options *o, const c
 	return err;
 }
 
+/* What throttling's epochs are multiplied with. */
+static double epoch_scale(const struct options *o)
+{
+	return o->scale > 0 ? o->scale : SIM_SCALE;
+}
+
+/* The least window: what throttles, and what it is compared with, in the same time. */
+static uint64_t throttle_cycle(const struct options *o)
+{
+	return is_sim(o) ? (uint64_t)(epoch_scale(o) * FAR_CREDIT_CYCLE_NS) : 0;
+}
+
 /* ret_mops: for that alone, and nothing is printed; or NULL. */
-static int run(const struct options *o, double *ret_mops)
+static int run_index(const struct options *o, double *ret_mops)
 {
 	struct cluster_conf cluster_conf = {
 		.nic = o->nic,
@@ -593,11 +638,10 @@ static int run(const struct options *o, double *ret_mops)
 		.space_size = o->space_size,
 		.without = o->without_bits,
 		.seed = o->seed,
-		.scale = o->scale > 0 ? o->scale : 1,
+		.scale = is_sim(o) ? epoch_scale(o) : 1,
 		.cache_bytes = o->cache,
 	};
 	char name[32];
-	atomic_uint percent = 0;
 	struct run_conf conf = {
 		.index = &o->kind->index,
 		.name = name,
@@ -612,18 +656,17 @@ static int run(const struct options *o, double *ret_mops)
 		.rate = o->rate,
 		.warm_ns = o->warm_ms * 1000000,
 		.run_ns = o->ms * 1000000,
+		.cycle_ns = throttle_cycle(o),
 		.max_ops = o->ops,
 		.seed = o->seed,
-		.ret_percent = &percent,
 	};
 	static struct run_result result;
 	struct cluster cluster;
-	struct beside beside = { .conf = &conf };
+	struct beside beside = { 0 };
 	struct warm warm = { .kind = o->kind };
 	struct index_memory memory;
-	struct progress progress;
 	char why[400];
-	int err, shown, status = EXIT_FAILURE;
+	int err, status = EXIT_FAILURE;
 
 	snprintf(name, sizeof(name), "bench-%ld", (long)getpid());
 	err = ret_mops ? 0 : interrupt_clean(cluster_clean, &cluster_conf);
@@ -633,13 +676,13 @@ static int run(const struct options *o, double *ret_mops)
 	}
 	err = cluster_open(&cluster, &cluster_conf, why, sizeof(why));
 	if (err) {
-		fprintf(stderr, "far: %s\n", why[0] ? why : strerror(-err));
+		fprintf(stderr, "far: %s\n", why[0] ? why : far_strerror(err));
 		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	err = load(&cluster, o, &conf);
 	if (err) {
 		fprintf(stderr, "far: cannot load %" PRIu64 " keys: %s\n", o->keys,
-			strerror(-err));
+			far_strerror(err));
 		goto close;
 	}
 	if (o->warm_cache) {
@@ -649,22 +692,13 @@ static int run(const struct options *o, double *ret_mops)
 	}
 	if (err)
 		goto close;
-	shown = !progress_start(&progress, "measuring", &percent);
-	if (plain_fits(&cluster, &conf)) {
-		beside.nic = cluster.nic[0];
-		conf.slices = SLICES;
-		conf.between = plain_beside;
-		conf.between_arg = &beside;
-	}
-	err = run_workload(cluster.far, cluster.nr_clients, &conf, &result);
-	if (shown)
-		progress_stop(&progress);
+	err = measure(&cluster, &conf, ret_mops ? NULL : &beside, &result);
 	if (!err && o->memory)
 		err = memory_walk(&cluster, o, name, &memory);
 	if (err)
-		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, strerror(-err));
+		fprintf(stderr, "far: cannot run %s: %s\n", o->mix->name, far_strerror(err));
 	else if (ret_mops && !result.errors) {
-		*ret_mops = (double)result.ops * 1e3 / (double)result.window_ns;
+		*ret_mops = window_brief(&result.last).mops;
 		status = EXIT_SUCCESS;
 	} else
 		status = report_results(o, &conf, &result, &beside,
@@ -692,11 +726,12 @@ static int advise(struct options o)
 		o.space_size = 0;
 		status = options_complete(&o);
 		if (!status)
-			status = run(&o, &(art ? advise.art : advise.btree)[i / 2]);
+			status = run_index(&o, &(art ? advise.art : advise.btree)[i / 2]);
 	}
 	if (status)
 		return status;
-	printf("%s, %u x %u threads x %u tasks, memory nodes: %u; %" PRIu64 " keys%s\n", o.nic,
+	printf("%s, compute nodes: %u, threads: %u, tasks: %u, memory nodes: %u; %" PRIu64
+	       " keys%s\n", o.nic,
 	       (unsigned)o.cns, (unsigned)o.threads_max, (unsigned)o.tasks, (unsigned)o.mns,
 	       o.keys, is_sim(&o) ? ": model (virtual time)" : "");
 	advise_print(&advise, value_size);
@@ -755,5 +790,5 @@ int far_bench_index(int argc, char **argv)
 		return status;
 	o.data.ordered = o.kind->ordered;
 	status = options_complete(&o);
-	return status ? status : run(&o, NULL);
+	return status ? status : run_index(&o, NULL);
 }

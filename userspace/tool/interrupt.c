@@ -2,21 +2,33 @@
 /* Signals, in a thread that waits for them: a handler could not delete a space. */
 #include "interrupt.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static struct {
 	void (*clean)(const void *arg);
 	const void *arg;
 	sigset_t signals;
+	atomic_int caught;
 } interrupt;
+
+/* The rest of the program may have met the deleted space: the signal is what ends it. */
+static void interrupt_exit(void)
+{
+	while (atomic_load(&interrupt.caught))
+		pause();
+}
 
 static void *interrupt_run(void *unused)
 {
 	int signal;
 
 	if (!sigwait(&interrupt.signals, &signal)) {
+		atomic_store(&interrupt.caught, 1);
 		interrupt.clean(interrupt.arg);
 		_exit(128 + signal);
 	}
@@ -30,6 +42,8 @@ int interrupt_clean(void (*clean)(const void *arg), const void *arg)
 
 	interrupt.clean = clean;
 	interrupt.arg = arg;
+	if (atexit(interrupt_exit))
+		return -ENOMEM;
 	sigemptyset(&interrupt.signals);
 	sigaddset(&interrupt.signals, SIGINT);
 	sigaddset(&interrupt.signals, SIGTERM);

@@ -116,7 +116,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (o->nr_nodes == MAX_NODES)
 			argp_error(state, "--node '%s': at most %u expected", arg,
 				   MAX_NODES);
-		o->node[o->nr_nodes++] = arg;
+		o->node[o->nr_nodes++] = far_arg_node(state, arg);
 		break;
 	case OPT_MNS:
 		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
@@ -246,7 +246,7 @@ static int print_json(const struct options *o, const struct micro_result *r)
 
 static void print_text(const struct options *o, const struct micro_result *r)
 {
-	printf("%.3f Mop/s (%s): %u threads, depth %u, %s of %u bytes, %s\n", r->mops,
+	printf("%.3f Mop/s (%s): threads %u, depth %u, %s of %u bytes, %s\n", r->mops,
 	       r->is_model ? "model" : "measured", o->micro.threads, o->micro.depth,
 	       op_names[o->micro.op], o->micro.size, o->policy);
 	if (o->micro.redundant_keys)
@@ -292,7 +292,7 @@ int far_bench_micro(int argc, char **argv)
 	err = interrupt_clean(micro_clean, &o.micro);
 	if (err) {
 		fprintf(stderr, "%s: cannot wait for signals: %s\n", argv[0],
-			strerror(-err));
+			far_strerror(err));
 		return EXIT_FAILURE;
 	}
 	shown = !progress_start(&progress, "measuring", NULL);

@@ -13,9 +13,14 @@ static void progress_say(const struct progress *progress, unsigned seconds, int 
 {
 	const char *begin = on_screen ? "\r" : "", *end = on_screen ? "" : "\n";
 
-	if (progress->percent)
-		fprintf(stderr, "%sfar: %s: %u %% after %u s%s", begin, progress->what,
-			atomic_load_explicit(progress->percent, memory_order_relaxed),
+	unsigned percent = progress->percent ?
+		atomic_load_explicit(progress->percent, memory_order_relaxed) : 0;
+
+	if (percent >= 100)
+		fprintf(stderr, "%sfar: %s: until it is steady, %u s%s", begin, progress->what,
+			seconds, end);
+	else if (progress->percent)
+		fprintf(stderr, "%sfar: %s: %u %% after %u s%s", begin, progress->what, percent,
 			seconds, end);
 	else
 		fprintf(stderr, "%sfar: %s: %u s%s", begin, progress->what, seconds, end);

@@ -33,7 +33,7 @@ static int serve_client(struct far_nic *nic, const char *name,
 		return err;
 	err = far_enter(far, &task);
 	if (err) {
-		snprintf(why, why_len, "cannot start a thread: %s", strerror(-err));
+		snprintf(why, why_len, "cannot start a thread: %s", far_strerror(err));
 		goto close_far;
 	}
 	printf("serving space %s\n", name);

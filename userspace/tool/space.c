@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../base/parse.h"
+#include "../base/why.h"
 #include "../core/core.h"
 #include "../core/space.h"
 #include "ask.h"
@@ -78,7 +79,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 			if (!strcmp(o->node[i], arg))
 				argp_error(state, "--node '%s': another node expected, this "
 					   "one is there already", arg);
-		o->node[o->attr.nr_nodes++] = arg;
+		o->node[o->attr.nr_nodes++] = far_arg_node(state, arg);
 		break;
 	case OPT_CLIENTS:
 		o->attr.max_clients = far_arg_number(state, "--clients", arg, 1, 4094, 0);
@@ -197,18 +198,25 @@ static const char *node_at(const char *command, const struct options *o)
 	return o->attr.nr_nodes ? o->node[0] : NULL;
 }
 
-static int delete_at(const struct options *o, const char *node, char *why, size_t len)
+/* Without --node there is nobody to ask where spaces are other processes'. */
+static int node_missing(const struct far_nic *nic, const char *node, char *why,
+			size_t len)
 {
-	struct far_nic *nic;
-	struct ask ask;
-	int err = far_nic_open(o->nic, why, len, &nic);
+	if (node || (nic->ops->host && !nic->ops->look))
+		return 0;
+	return far_why(why, len, -EINVAL, "--node ADDR expected: over %s a memory node is "
+		       "asked for its spaces", nic->ops->name);
+}
 
-	if (err)
-		return err;
+static int delete_at(struct far_nic *nic, const char *node, const char *name, char *why,
+		     size_t len)
+{
+	struct ask ask;
+	int err;
+
 	ask_start(&ask, node);
-	err = far_space_delete_at(nic, node, o->name, why, len);
+	err = far_space_delete_at(nic, node, name, why, len);
 	ask_end(&ask, err, why, len);
-	nic->ops->close(nic);
 	return err;
 }
 
@@ -222,11 +230,17 @@ static int space_delete(int argc, char **argv)
 				   NULL };
 	struct options o = parse(&argp, argc, argv);
 	const char *node = node_at(argv[0], &o);
+	struct far_nic *nic;
 	char why[WHY] = "";
-	int err;
+	int err = far_nic_open(o.nic, why, sizeof(why), &nic);
 
-	err = node ? delete_at(&o, node, why, sizeof(why)) :
-		     far_space_delete(o.nic, o.name, why, sizeof(why));
+	if (err)
+		return answered(argv[0], err, why);
+	err = node_missing(nic, node, why, sizeof(why));
+	if (!err)
+		err = node ? delete_at(nic, node, o.name, why, sizeof(why)) :
+			     far_space_delete_on(nic, o.name, why, sizeof(why));
+	nic->ops->close(nic);
 	return err ? answered(argv[0], err, why) : 0;
 }
 
@@ -255,14 +269,17 @@ static int info_print(void *arg, const struct far_space_info *info)
 {
 	struct listing *listing = arg;
 
-	if (listing->name && strcmp(listing->name, info->name))
+	/* stat reports a damaged space itself, when it reads the names. */
+	if (listing->name && (strcmp(listing->name, info->name) || !info->nr_nodes))
 		return 0;
 	if (listing->json)
 		json_object_array_add(listing->json, info_json(info));
 	else if (!listing->nr)
 		printf("%-24s %14s %14s %6s %8s %11s\n", "NAME", "SIZE", "USED", "NODES",
 		       "CLIENTS", "STRUCTURES");
-	if (!listing->json)
+	if (!listing->json && !info->nr_nodes)
+		printf("%-24s %14s\n", info->name, "damaged");
+	else if (!listing->json)
 		printf("%-24s %14" PRIu64 " %14" PRIu64 " %6u %8u %11u\n", info->name,
 		       info->size, info->used, info->nr_nodes, info->clients,
 		       info->structures);
@@ -275,8 +292,10 @@ static int list_any(struct far_nic *nic, const char *node,
 		    struct listing *listing, char *why, size_t len)
 {
 	struct ask ask;
-	int err;
+	int err = node_missing(nic, node, why, len);
 
+	if (err)
+		return err;
 	if (!node)
 		return far_space_list_on(nic, info_print, listing, why, len);
 	ask_start(&ask, node);
@@ -310,7 +329,7 @@ static int space_list(int argc, char **argv)
 	nic->ops->close(nic);
 	if (err) {
 		json_object_put(listing.json);
-		return failed(argv[0], why);
+		return answered(argv[0], err, why);
 	}
 	if (o.json)
 		puts(json_object_to_json_string_ext(listing.json, JSON_C_TO_STRING_PRETTY));
@@ -385,7 +404,7 @@ static int space_stat(int argc, char **argv)
 		return answered(argv[0], err, why);
 	err = stat_print(nic, &o, node, why, sizeof(why));
 	nic->ops->close(nic);
-	return err ? failed(argv[0], why) : 0;
+	return err ? answered(argv[0], err, why) : 0;
 }
 
 static void check_report(void *arg, const char *problem)
@@ -422,6 +441,22 @@ static void check_print(const struct far_space_check *sum, struct json_object *p
 	}
 }
 
+/* What can be done about problems; a repair is no part of it. */
+static void check_advise(const char *name, const struct far_space_check *sum)
+{
+	if (!sum->problems)
+		return;
+	fprintf(stderr, "far space check: what clients change during a check may look like a "
+		"problem: check again when none is at work\n");
+	if (sum->leaked == sum->problems)
+		fprintf(stderr, "far space check: blocks in no place hold no data: they cost "
+			"memory, until the space is deleted\n");
+	else
+		fprintf(stderr, "far space check: there is no repair, since nothing says which "
+			"of two words that contradict each other is right: copy what can "
+			"be read to another space, and \"far space delete %s\"\n", name);
+}
+
 /* Opens a client of the space, and looks. */
 static int check_open(struct far_nic *nic, struct options *o, char *why, size_t len,
 		      struct far **ret_far)
@@ -430,8 +465,10 @@ static int check_open(struct far_nic *nic, struct options *o, char *why, size_t 
 	char *node[FAR_MAX_NODES];
 	unsigned nr = 0;
 	struct ask ask;
-	int err;
+	int err = node_missing(nic, o->attr.nr_nodes ? o->node[0] : NULL, why, len);
 
+	if (err)
+		return err;
 	if (!o->attr.nr_nodes) {
 		err = far_space_nodes_on(nic, o->name, node, &nr, why, len);
 		if (err)
@@ -462,9 +499,13 @@ static int check_far(struct far *far, const struct options *o, char *why, size_t
 	}
 	if (err)
 		snprintf(why, len, "space \"%s\" cannot be checked: %s", o->name,
-			 strerror(-err));
+			 far_strerror(err));
 	else
 		check_print(&sum, problems);
+	if (!err) {
+		fflush(stdout);
+		check_advise(o->name, &sum);
+	}
 	json_object_put(problems);
 	return err ? err : sum.problems != 0;
 }
@@ -492,7 +533,7 @@ static int space_check(int argc, char **argv)
 		far_close(far);
 	}
 	nic->ops->close(nic);
-	return err < 0 ? failed(argv[0], why) : err;
+	return err < 0 ? answered(argv[0], err, why) : err;
 }
 
 int far_space_command(int argc, char **argv)

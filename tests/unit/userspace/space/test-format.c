@@ -9,12 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include <cmocka.h>
 
 #include "../../../../userspace/space/format.h"
 #include "../../../../userspace/space/geometry.h"
+#include "../../../../userspace/space/summary.h"
 
 #define MIB	(UINT64_C(1) << 20)
 
@@ -48,12 +50,13 @@ static void check_places(const struct far_sb *sb)
 	assert_true(sb->page_off >= far_chunk_word_off(sb, sb->nr_chunks));
 	assert_true(sb->map_off >= far_page_word_off(sb, far_nr_pages(sb)));
 	assert_true(sb->data_off >= far_map_off(sb, far_nr_pages(sb)));
-	assert_int_equal(sb->data_off % FAR_PAGE, 0);
+	assert_int_equal(sb->data_off % far_page_size(sb), 0);
 	assert_int_equal((sb->chunk_off | sb->page_off | sb->map_off) % 64, 0);
 	assert_true(far_chunk_off(sb, sb->nr_chunks) <= sb->size);
 	/* and no further chunk would have fitted */
 	assert_true(far_chunk_off(sb, sb->nr_chunks + 1) +
-		    far_chunk_pages(sb) * (8 + FAR_MAP_WORDS * 8) + FAR_PAGE > sb->size);
+		    far_chunk_pages(sb) * (8 + far_map_words(sb) * 8) + (64 << 10) >
+		    sb->size);
 }
 
 static void plans(void **state)
@@ -80,17 +83,22 @@ static void plans(void **state)
 			assert_int_equal(far_sb_check(&sb, size[i], why, sizeof(why)), 0);
 		}
 	}
-	/* a chunk of each of three size classes for each of 256 clients */
+	/* a page of each of three size classes for each of 256 clients, and a chunk for it */
 	format.size = 64 * MIB;
 	format.chunk_size = 0;
 	format.max_clients = 256;
 	format.node = format.arbiter;
-	assert_int_equal(plan(&format).chunk_size, FAR_PAGE);
+	assert_int_equal(plan(&format).chunk_size, 64 << 10);
 	assert_true(plan(&format).nr_chunks >= 3 * 256);
+	assert_int_equal(plan(&format).page_shift, 14);
 	format.max_clients = max_clients;
 	format.size = FAR_MAX_SIZE;
 	format.chunk_size = 0;
 	assert_int_equal(plan(&format).chunk_size, 32 * MIB);
+	assert_int_equal(plan(&format).page_shift, FAR_MAX_PAGE_SHIFT);
+	format.size = 4 * MIB;
+	format.max_clients = FAR_MAX_CLIENTS;
+	assert_int_equal(plan(&format).page_shift, FAR_MIN_PAGE_SHIFT);
 }
 
 static void refuse(const struct far_format *format, int err, const char *word)
@@ -120,7 +128,7 @@ static void bad_wishes(void **state)
 	       -EINVAL, "64 bytes");
 	REFUSE(size, 4 * MIB - 1, -EINVAL, "4194303");
 	REFUSE(size, FAR_MAX_SIZE + 1, -EINVAL, "1099511627777");
-	REFUSE(chunk_size, FAR_PAGE / 2, -EINVAL, "32768");
+	REFUSE(chunk_size, 32 << 10, -EINVAL, "32768");
 	REFUSE(chunk_size, 3 * MIB, -EINVAL, "3145728");
 	REFUSE(chunk_size, 64 * MIB, -EINVAL, "67108864");
 	REFUSE(chunk_size, 4 * MIB, -ENOSPC, "4194304");
@@ -180,8 +188,11 @@ static void bad_superblocks(void **state)
 
 	(void)state;
 	BAD(magic, 0, "magic");
-	BAD(version, 3, "version 3: expected 2");
-	BAD(reserved, 1, "number");
+	BAD(version, 2, "version 2: expected 3: delete the space");
+	BAD(page_shift, 0, "number");
+	BAD(page_shift, 11, "number");
+	BAD(page_shift, 17, "number");
+	BAD(page_shift, 40, "number");
 	BAD(size, 4 * MIB + 1, "the node has 4194304");
 	BAD(size, 0, "size 0");
 	BAD(chunk_size, 0, "number");
@@ -203,7 +214,7 @@ static void bad_superblocks(void **state)
 	BAD(chunk_off, 8, "tables");
 	BAD(page_off, 8, "tables");
 	BAD(map_off, 8, "tables");
-	BAD(data_off, 2 * FAR_PAGE * 64, "tables");
+	BAD(data_off, 2 * MIB * 4, "tables");
 	BAD(name[0], 0, "0 bytes");
 	memset(sb.name, 'x', sizeof(sb.name));
 	seal(&sb);
@@ -246,6 +257,41 @@ static void sets(void **state)
 	assert_non_null(strstr(why, "another set"));
 }
 
+/* Claimed chunks of a space with many are counted in pieces, and all of them. */
+static void many_chunks(void **state)
+{
+	struct far_format format = small;
+	struct far_tally tally = { .at = 0 };
+	struct far_summary sum;
+	struct far_sb sb;
+	uint64_t *words;
+	unsigned calls;
+	char *memory;
+
+	(void)state;
+	format.size = 16 * 1024 * MIB;
+	format.chunk_size = 64 << 10;
+	sb = plan(&format);
+	assert_true(sb.nr_chunks > 3 * FAR_TALLY_STEP);
+	memory = mmap(NULL, sb.size, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	far_format_write(memory, &sb, false);
+	words = (uint64_t *)(memory + far_chunk_word_off(&sb, 0));
+	words[1] = words[FAR_TALLY_STEP] = words[sb.nr_chunks - 1] = 1;
+	for (calls = 1; calls < 10; calls++) {
+		far_summary_of(memory, &sb, &tally, &sum);
+		if (sum.used)
+			break;
+		assert_int_equal(tally.at, calls * FAR_TALLY_STEP);
+	}
+	assert_int_equal(calls, (sb.nr_chunks + FAR_TALLY_STEP - 1) / FAR_TALLY_STEP);
+	assert_int_equal(sum.used, 3 * sb.chunk_size);
+	assert_int_equal(far_summary(memory, sb.size, &sum), 0);
+	assert_int_equal(sum.used, 3 * sb.chunk_size);
+	munmap(memory, sb.size);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +301,7 @@ int main(void)
 		cmocka_unit_test(bad_superblocks),
 		cmocka_unit_test(every_bit),
 		cmocka_unit_test(sets),
+		cmocka_unit_test(many_chunks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

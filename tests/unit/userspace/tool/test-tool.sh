@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..178
+echo 1..214
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -86,13 +86,16 @@ says '"problems":0' "$far" space check demo --nic "$nic" --json
 says "" "$far" space stat demo --nic "$nic"
 says '"errors": 0' "$far" bench index --nic "$nic" --keys 1000 --ops 1000 --warm-ms 0 \
 	--workload A --load insert --json -
-says '"tier": "model"' "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 \
+says '"tier": "model"' "$far" bench index --nic sim:cx6-200 --keys 1000 --ops 10000 \
 	--warm-ms 0 --threads 4 --json -
+says '"steady": true' "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 \
+	--warm-ms 1 --scale 0.002 --threads 4 --json -
 says "mem" "$far" info
 says "\"name\":\"verbs\"" "$far" info --json
-refused "exists" space create demo --size 64M --nic "$nic"
+refused "exists already: expected another name, or \"far space delete demo\"" \
+	space create demo --size 64M --nic "$nic"
 says "" "$far" space delete demo --nic "$nic"
-refused "no" space stat demo --nic "$nic"
+refused "\"far space list\" shows those" space stat demo --nic "$nic"
 misused "no command 'spaces'" spaces
 misused "'3'" space create x --size 3 --nic "$nic"
 refused "there is no such directory" space create x --size 8M --nic mem:dir=/nowhere
@@ -123,6 +126,43 @@ misused "--throttle '2': a number from 0.0001 to 1 expected" bench micro --throt
 misused "the name of a space expected" space create --size 64M --nic "$nic"
 misused "--clients '0': a number from 1 to 4094 expected" space create x --clients 0
 misused "--mode '9': permissions" space create x --size 8M --mode 9
+misused "mode 0666: only this user reaches the spaces of mem" \
+	space create x --size 8M --mode 0666
+says "" "$far" space create x --size 8M --mode 0666 --nic "$nic"
+[[ $(stat -c %a "$dir/spaces/x@0") = 666 ]]
+result $? "mode 0666 in a directory"
+says "" "$far" space delete x --nic "$nic"
+# A space that is damaged is seen, and can be deleted.
+for damage in "superblock" "truncate -s 5000" "truncate -s 12288"; do
+	"$far" space create x --size 8M --nic "$nic"
+	if [[ $damage = truncate* ]]; then
+		$damage "$dir/spaces/x@0"
+	else
+		printf 'damage!!' | dd conv=notrunc status=none of="$dir/spaces/x@0"
+	fi
+	says "damaged" "$far" space list --nic "$nic"
+	refused "is damaged" space stat x --nic "$nic"
+	refused "is damaged" space check x --nic "$nic"
+	says "" "$far" space delete x --nic "$nic"
+done
+[[ -z $(ls "$dir/spaces") ]]
+result $? "nothing is left of damaged spaces"
+# A problem comes with a sentence about what can be done.
+"$far" space create x --size 8M --nic "$nic"
+page_off=$(od -An -tu8 -j88 -N8 "$dir/spaces/x@0")
+printf '\356\356' | dd conv=notrunc status=none bs=1 seek=$((page_off)) of="$dir/spaces/x@0"
+"$far" space check x --nic "$nic" >"$dir/out" 2>"$dir/err"
+[[ $? = 1 ]] && grep -q "there is no repair" "$dir/err" && ! grep -q "problems   0" "$dir/out"
+result $? "a check says what can be done about a problem"
+says "" "$far" space delete x --nic "$nic"
+misused "--node '': the address of a memory node expected" \
+	space create x --size 8M --node "" --nic "$nic"
+misused "--node '': the address" bench micro --space s --node ""
+misused "--node '': the address" bench index --space s --node ""
+misused "--node ADDR expected" space list --nic soft
+misused "--node ADDR expected" space stat x --nic soft
+misused "--node ADDR expected" space delete x --nic soft
+misused "--node ADDR expected" space check x --nic soft
 misused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
 refused "as long as the process" space create s --size 64M --nic sim:cx6-200
@@ -156,6 +196,8 @@ done
 says '"errors": 0' "$far" bench index --nic "$near" --space cache --node 10.77.0.2 \
 	--keys 300 --ops 300 --warm-ms 0 --workload A --json -
 says "" "$far" bench micro --nic "$near" --space cache --node 10.77.0.2 --ops 500
+refused "another process uses this port" space serve more --size 64M \
+	--nic "soft:nodes=1,dgram=$dir/a:$dir/b"
 refused "cannot reach memory" bench micro --nic "$near" --space cash --node 10.77.0.2
 kill $server
 wait $server
@@ -206,8 +248,8 @@ misused "no name expected" space list extra
 misused "spin_ns=-1: expected a number from 0" bench micro --nic sim:cx6-200,spin_ns=-1
 misused "--nic: foo: no parameter" bench micro --nic sim:cx6-200,foo=1
 misused "profile '/' is not there" bench micro --nic sim:/
-refused "No space left" bench index --nic "$nic" --space-size 4M
-says "memory nodes: 2" "$far" bench index --nic sim:cx6-200 --keys 1000 --ms 1 --mns 2
+refused "the space is full" bench index --nic "$nic" --space-size 4M
+says "memory nodes: 2" "$far" bench index --nic sim:cx6-200 --keys 1000 --ops 10000 --mns 2
 says "Mop/s (model)" "$far" bench micro --nic sim:cx6-200 --ops 1000 --mns 2
 interrupted micro --ops 1T
 interrupted index --keys 1000 --ms 100000
