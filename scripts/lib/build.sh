@@ -8,6 +8,8 @@
 #   vm_targets                what the tests in virtual machines run of it
 #   build_module VER [ARG]... odrp.ko for kernel VER, made with these arguments
 #                             of make as well; prints its path
+#   keep_module VER DIR [ARG]...  what has been built in DIR, with these and with
+#                             others that change no code, is what build_module finds
 
 # One build directory per source tree, ODRP_BUILD/build if that is set.
 userspace_dir() {
@@ -81,6 +83,7 @@ module_key() {
 # build_module_locked VER DIR [ARG]...
 build_module_locked() {
 	local ver=$1 dir=$2 jobs
+	local -a args
 	shift 2
 	[[ -s $dir/odrp.ko ]] && return 0
 
@@ -89,9 +92,10 @@ build_module_locked() {
 	(cd "$ODRP_ROOT" && module_sources | xargs cp --parents -t "$dir.new") ||
 		return 1
 	jobs=${ODRP_JOBS:-$(nproc)}
+	mapfile -t args < <(kernel_make_args "$ver")
 	# 5.10 asks for the compiler it was built with, which Debian 12 lacks.
 	run_logged "$dir.new/make.log" make -C "$(kernel_headers "$ver")" \
-		M="$dir.new" CC=gcc -j "$jobs" "$@" modules || return 1
+		M="$dir.new" CC=gcc -j "$jobs" "${args[@]}" "$@" modules || return 1
 	grep -E 'warning:|WARNING:' "$dir.new/make.log" >&2
 	[[ -s $dir.new/odrp.ko ]] || {
 		error "the module was built, but there is no odrp.ko (see Kbuild)"
@@ -122,4 +126,17 @@ build_module() {
 	with_lock "module-$ver" build_module_locked "$ver" "$dir" "${@:2}" ||
 		return 1
 	echo "$dir/odrp.ko"
+}
+
+# keep_module_locked VER DIR FROM
+keep_module_locked() {
+	[[ ! -s $2/odrp.ko ]] || return 0
+	mkdir -p "${2%/*}" && rm -rf "$2" && mv "$3" "$2" && prune_modules "$1" "$2"
+}
+
+keep_module() {
+	local ver=$1 from=$2
+	shift 2
+	with_lock "module-$ver" keep_module_locked "$ver" \
+		"$ODRP_CACHE/modules/$ver-$(module_key "$ver" "$@")" "$from"
 }

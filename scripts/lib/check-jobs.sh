@@ -6,8 +6,8 @@
 #
 #   jobs_init              how many at a time: a processor for each, four at most
 #   job NAME COMMAND...    one more at the end of the queue
-#   job_after JOB NAME COMMAND...  the same; it begins when JOB has ended, and has
-#                          failed when JOB has
+#   job_after JOBS NAME COMMAND...  the same; it begins when all JOBS, with a ";"
+#                          between two, have ended, and has failed when one of them has
 #   jobs_run               all of the queue; what a job says is printed when it ends
 #   jobs_traps             the script's end, also by INT or TERM, ends all jobs, and
 #                          every process that these have started
@@ -21,7 +21,7 @@ JOBS_TICK=15
 
 job_names=()
 job_commands=()
-job_needs=()			# the name of a job that has to have ended, or ''
+job_needs=()			# the names of jobs that have to have ended, or ''
 declare -A job_waiting=()	# numbers of those that have not begun
 declare -A job_ended=()		# "passed" or "failed", by name
 declare -A job_running=()	# numbers, by process
@@ -144,12 +144,28 @@ jobs_wait() {
 	done
 }
 
+# job_lacks NUMBER STATE: the first of those it needs that has not ended as STATE, a
+# pattern; fails when there is none.
+job_lacks() {
+	local name
+	local -a needs
+	IFS=';' read -ra needs <<<"${job_needs[$1]}"
+	for name in "${needs[@]}"; do
+		# shellcheck disable=SC2053
+		[[ ${job_ended[$name]:-} = $2 ]] || {
+			echo "$name"
+			return
+		}
+	done
+	return 1
+}
+
 # jobs_next: the first that waits for no other; fails when there is none.
 jobs_next() {
 	local n
 	for ((n = 0; n < ${#job_names[@]}; n++)); do
 		[[ -n ${job_waiting[$n]:-} ]] || continue
-		[[ -z ${job_needs[n]} || -n ${job_ended[${job_needs[n]}]:-} ]] || continue
+		! job_lacks "$n" '?*' >/dev/null || continue
 		echo "$n"
 		return
 	done
@@ -158,9 +174,9 @@ jobs_next() {
 
 # job_begin_or_fail NUMBER
 job_begin_or_fail() {
-	local name=${job_names[$1]} needs=${job_needs[$1]}
+	local name=${job_names[$1]} needs
 	unset "job_waiting[$1]"
-	if [[ -n $needs && ${job_ended[$needs]:-} != passed ]]; then
+	if needs=$(job_lacks "$1" passed); then
 		failed "$name: not begun, it needs: $needs"
 	elif (($(seconds_left) < LEAST_SECONDS)); then
 		failed "no time left for: $name"

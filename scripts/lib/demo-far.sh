@@ -95,7 +95,8 @@ demo_far_check() {
 demo_far_run() {
 	local client
 	info "loading $1 keys, then YCSB A for ten seconds"
-	demo_far_client client "$nic" --keys "$1" --ms 10000
+	# --ops: one window, of ten seconds, whatever a killed client does to it
+	demo_far_client client "$nic" --keys "$1" --ms 10000 --ops 1000000000
 	client=$!
 	demo_far_until "$client" demo_far_measures client &&
 		demo_far_status >"$dir/before.json" && demo_far_kill

@@ -6,7 +6,9 @@ import os
 import shlex
 import textwrap
 
+import figures_origins
 import result
+
 
 def table(head, rows):
     lines = [head, ['---'] * len(head)] + rows
@@ -14,19 +16,21 @@ def table(head, rows):
 
 
 def number(value):
-    return f'{value:.4g}'
+    return 'unsteady' if value is None else f'{value:.4g}'
 
 
-def by_x(figure, lines):
+def by_x(figure, lines, origins):
     """A row for each x, a column for each series."""
     xs = sorted({x for _, points in lines for x, _ in points})
-    columns = [dict(points) for _, points in lines]
-    rows = [[figure.names[int(x)] if figure.names else number(x)] + [number(c[x]) if x in c else '' for c in columns] for x in xs]
+    columns = [(s, dict(points)) for s, points in lines]
+    rows = [[figure.names[int(x)] if figure.names else number(x)] +
+            [number(c[x]) + origins.mark(s, x, c[x]) if x in c else '' for s, c in columns]
+            for x in xs]
     return table([figure.x_label] + [s.label for s, _ in lines], rows)
 
 
-def by_series(figure, lines):
-    """A row for each series: the x differ."""
+def by_series(figure, lines, _origins):
+    """A row for each series: the x differ, so no number is beside another."""
     rows = [[s.label, '; '.join(f'{number(x)}: {number(y)}' for x, y in points)]
             for s, points in lines]
     return table(['series', f'{figure.x_label}: {figure.y_label}'], rows)
@@ -45,12 +49,22 @@ def commands(runner, figure):
     return '\n'.join(['```'] + list(lines) + ['```'])
 
 
-def section(runner, figure, lines):
+def section(runner, figure, lines, origins):
     form = by_series if any(s.x_value for s, _ in lines) else by_x
     y_label = '' if form is by_series else f' ({figure.y_label})'
     note = [textwrap.fill(figure.note, 80)] if figure.note else []
-    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines)] + note +
+    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines, origins)] + note +
                        [commands(runner, figure)])
+
+
+def errors(drawn, origins):
+    """The figures that the paper has numbers of, and how far off the model is."""
+    rows = [(figure.title, o.errors()) for (figure, _), o in zip(drawn, origins)]
+    rows = [[title] + row for title, row in rows if row]
+    if not rows:
+        return []
+    return ['## Errors', textwrap.fill(' '.join(figures_origins.LEGEND.split()), 80),
+            table(figures_origins.HEAD, rows)]
 
 
 def save(which, figures, runner, names, drawn):
@@ -58,9 +72,13 @@ def save(which, figures, runner, names, drawn):
     figures: the set's module. names: those of the command line. drawn: (figure, [(series,
     points)]).
     """
+    origins = [figures_origins.Origins(which, figure, lines, runner.fitted(figure))
+               for figure, lines in drawn]
     text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80, break_on_hyphens=False)
                         for part in (figures.__doc__, figures.HEAD)] +
-                       [section(runner, figure, lines) for figure, lines in drawn])
+                       errors(drawn, origins) +
+                       [section(runner, figure, lines, o)
+                        for (figure, lines), o in zip(drawn, origins)])
     path = result.save(f'far-{which}', 'model',
                        ' '.join(['scripts/figures'] + names + ['--save']), [], text)
     print(os.path.relpath(path, result.TOP))

@@ -149,7 +149,7 @@ class Runner:
                 print(f'figures: {n} of {len(runs)} runs', file=sys.stderr)
 
     def points(self, figure, series):
-        """[(x, y)]; what is not of the paper was run before."""
+        """[(x, y)], y None if the run was unsteady; what is not of the paper was run before."""
         if series.known:
             return list(series.known)
         if series.key:
@@ -163,8 +163,19 @@ class Runner:
             with open(self.path(self.args(series, x)), encoding='utf-8') as f:
                 result = json.load(f)
             at = series.x_value(result) if series.x_value else x
-            points.append((at, series.value(result)))
+            steady = self.quick or result.get('steady', True)
+            points.append((at, series.value(result) if steady else None))
         return points
+
+    def fitted(self, figure):
+        """{(label, x)} of points of "far bench model" on which its profile was fitted."""
+        found = set()
+        for series in figure.series:
+            if series.point:
+                with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
+                    rows = [row for row in csv.DictReader(f) if row['fitted'] == '1']
+                found |= {(series.label, p[0]) for p in map(series.point, rows) if p}
+        return found
 
     def figure(self, which, figure):
         """Draws; returns [(series, points)] of those that have points."""
@@ -176,7 +187,8 @@ class Runner:
             out.writerow(['series', figure.x_label, figure.y_label])
             for series, points in lines:
                 for x, y in points:
-                    out.writerow([series.label, f'{x:g}', f'{y:g}'])
+                    out.writerow([series.label, f'{x:g}',
+                                  'unsteady' if y is None else f'{y:g}'])
         draw(base, figure, lines)
         print(f'{base}.svg')
         return lines
@@ -210,7 +222,7 @@ def draw(base, figure, lines):
             f'dashtype 1 pointtype {filled}'
         plots.append(f'$data{n} using 1:2 with linespoints linewidth 1.5 pointsize 0.9 '
                      f'linecolor rgb "{colour}" {style} title {quoted(series.label)}')
-        body = '\n'.join(f'{x:g} {y:g}' for x, y in points)
+        body = '\n'.join(f'{x:g} {y:g}' for x, y in points if y is not None)
         data.append(f'$data{n} << EOD\n{body}\nEOD')
     script = '\n'.join(data + [
         f'set title {quoted(figure.title)} noenhanced',

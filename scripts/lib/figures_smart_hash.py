@@ -15,15 +15,9 @@ NIC = 'sim:cx6-200'
 # The paper has 100 million, which need 16 GB. With a million the hottest key has 6.5 %
 # of the accesses instead of 4.8 %.
 KEYS = 1000000
-# Epochs of throttling are as much shorter than the paper's 528 ms, and so are the times
-# between changes of table 1.
-SCALE = 0.02
+# Times between changes of table 1 are as much shorter than the paper's, and so are the
+# epochs of throttling there; elsewhere they are a fiftieth of its 528 ms.
 CHANGE_SCALE = 0.05
-# ms of virtual time, before and within what is measured: RACE fails within the first;
-# the delays of conflict avoidance take longer to settle.
-RACE_MS = (3, 3)
-SETTLE_MS = {'update': (20, 20), 'A': (10, 10), 'B': (3, 4), 'C': (3, 3)}
-LIBFAR_MS = (4, 3)
 POLICIES = ['shared-qp', 'multiplexed-4', 'multiplexed-2', 'per-thread-qp',
             'per-thread-doorbell']
 THREADS = [1, 16, 32, 48, 64, 96]
@@ -39,22 +33,20 @@ def micro(**options):
     return args
 
 
-def hash_args(workload, threads, cns=1, more=(), ms=LIBFAR_MS):
+def hash_args(workload, threads, cns=1, more=()):
     return ['index', '--index', 'hash', '--workload', workload, '--nic', NIC,
             '--keys', str(KEYS), '--threads', str(threads), '--tasks', '8',
-            '--cns', str(cns), '--mns', '2', '--scale', str(SCALE),
-            '--warm-ms', str(ms[0]), '--ms', str(ms[1])] + list(more)
+            '--cns', str(cns), '--mns', '2'] + list(more)
 
 
 def race_args(workload, threads, cns=1, more=()):
-    return hash_args(workload, threads, cns, RACE + list(more), RACE_MS)
+    return hash_args(workload, threads, cns, RACE + list(more))
 
 
 def smart_args(workload, threads, cns=1, off='', more=()):
     """With the paper's mechanisms; off: but without these."""
     without = 'combine,handover,cache' + (',' + off if off else '')
-    return hash_args(workload, threads, cns, ['--without', without] + list(more),
-                     SETTLE_MS[workload])
+    return hash_args(workload, threads, cns, ['--without', without] + list(more))
 
 
 def both(key, label, args, **more):

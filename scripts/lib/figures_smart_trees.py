@@ -4,9 +4,9 @@ The B+ tree and the radix tree beside Sherman, on models of ConnectX-6: figure 1
 Memory Disaggregated Applications with SMART" (ASPLOS 2024) at 200 Gb/s, and figures 4b
 to 4d, 11 and 15 to 17 of "SMART: A High-Performance Adaptive Radix Tree for Disaggregated Memory"
 (OSDI 2023) at 100 Gb/s. The paper's 16 compute and 2 memory nodes are 8 and 1 here: as many
-compute nodes share a memory node, and half as many clients fight for a key. Populations and
-times are far below the papers': 100,000 keys for 60 million, so that the hottest ones have more
-of the accesses, and 1 ms after 0 to 3.
+compute nodes share a memory node, and half as many clients fight for a key. Populations are
+far below the papers': 100,000 keys for 60 million, so that the hottest ones have more of the
+accesses.
 """
 from figures_run import Figure, Series
 
@@ -18,10 +18,6 @@ point.
 """
 # Of the papers' 100 and 60 million.
 KEYS = 100000
-# ms of virtual time, before and within what is measured; of A first: where many update, those
-# who wait for the hottest keys become more for some time. Caches that begin full need less.
-MS = ((3, 1), (2, 1))
-WARM_MS = ((1, 1), (0, 1))
 WORKLOADS = ('LOAD', 'A', 'B', 'C', 'D', 'E')
 # "Sherman" has none of SMART's mechanisms of threads; its leaves are of 1 KB in the
 # framework's figures.
@@ -47,11 +43,9 @@ def span_32(key_size=8, value_size=8):
 def index_args(index, workload, nic, cns, mns, threads, more=(), keys=KEYS,
                tasks=8):
     """The arguments of a run; all trees use this one."""
-    ms = (WARM_MS if '--warm-cache' in more else MS)[workload != 'A']
     return ['index', '--index', index, '--workload', workload, '--nic', nic,
             '--keys', str(keys), '--threads', str(threads), '--tasks', str(tasks),
-            '--cns', str(cns), '--mns', str(mns), '--warm-ms', str(ms[0]),
-            '--ms', str(ms[1])] + list(more)
+            '--cns', str(cns), '--mns', str(mns)] + list(more)
 
 
 def server(index, workload, threads, more=()):
@@ -114,7 +108,7 @@ def figure_11(name, what, variants, note=''):
             ('bytes', 'bytes on the wire', 'per operation', 'wire_bytes_per_op'),
             ('attempts', 'attempts', 'per operation', 'attempts_per_op'),
             ('combined', 'answered by others', 'per operation', 'combined_per_op'),
-            ('hits', 'what caches knew', 'of all', 'cache_hit')):
+            ('hits', 'what caches knew', 'of all', 'cache_direct')):
         yield workloads(f'{name}-{part}', f'Figure 11, {what}: {about}',
                         y_label, lambda r, k=key: r[k], variants, runs_of=name)
 
@@ -162,14 +156,14 @@ def stale():
                           index, 'A', more + ALONE + WARM + ['--cache', '600M'], CARDS, 4,
                           keys=x),
                       ('out of place', 'art', ['--variant', 'smart-art-out-of-place']),
-                      value=lambda r: 1 - r['cache_hit']), log_x=True,
+                      value=lambda r: 1 - r['cache_direct']), log_x=True,
                   note='Paper: 0.191 of cached addresses were wrong, with 60 million keys.')
 
 
 def caches():
     return Figure('17', 'Figure 17: gets by the size of a cache, e-mail-like keys', 'KiB',
                   'hits', [1024, 4096, 8192], [Series(
-                      'libfar ART (model)', value=lambda r: r['cache_hit'],
+                      'libfar ART (model)', value=lambda r: r['cache_direct'],
                       args=lambda x: index_args(
                           'art', 'C', 'sim:cx6-100', 1, 2, 24,
                           EMAIL + WARM + ['--cache', f'{x}K'], keys=2 * KEYS))], log_x=True)

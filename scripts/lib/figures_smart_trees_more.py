@@ -5,8 +5,8 @@ High-Performance Adaptive Radix Tree for Disaggregated Memory" (OSDI 2023), and 
 cards that do less. As in [far-smart-trees](far-smart-trees.md) there are 8 compute nodes and 1
 memory node. That is what the paper's figures 3 and 4a have, and half of the 16 and 2 of the
 others. There are 100,000 keys for 60 million, so that the hottest ones have more of the
-accesses; times are 1 to 4 ms after 0 to 3; curves have 2 to 7 points. The memory node does 45
-million READs a second, as the paper's cards.
+accesses; curves have 2 to 7 points. The memory node does 45 million READs a second, as the
+paper's cards.
 """
 from figures_run import Figure, Series
 from figures_smart_trees import (ALONE, CARDS, EMAIL, HEAD, ROWEX, SHERMAN, SMART_ART, WARM,
@@ -23,7 +23,7 @@ NO_CACHE = ['--without', 'cache']
 ART = ['--variant', 'art-rowex'] + ALONE
 
 
-def run(index, workload, more, threads=32, tasks=1, warm_ms=1, ms=2, cns=8):
+def run(index, workload, more, threads=32, tasks=1, cns=8):
     """The arguments of a run. Of more the lists behind --without become one."""
     more = list(more)
     without = []
@@ -35,7 +35,7 @@ def run(index, workload, more, threads=32, tasks=1, warm_ms=1, ms=2, cns=8):
         more += ['--without', ','.join(without)]
     return ['index', '--index', index, '--workload', workload, '--nic', CARDS, '--keys',
             '100000', '--threads', str(threads), '--tasks', str(tasks), '--cns', str(cns),
-            '--mns', '1', '--warm-ms', str(warm_ms), '--ms', str(ms)] + more
+            '--mns', '1'] + more
 
 
 def no_cache():
@@ -52,7 +52,7 @@ def spans():
                   'bytes', 'Mop/s', [8, 32, 128, 256], lines(
                       lambda index, x, more: run(
                           index, 'C', ['--key-size', str(x), '--value-size', '64'] + more +
-                          NO_CACHE, threads=8, ms=4),
+                          NO_CACHE, threads=8),
                       *((f'Sherman, {span}', 'btree', SHERMAN + ['--span', str(span)])
                         for span in (16, 32, 64)), ('ART', 'art', ART)), log_x=True)
 
@@ -62,7 +62,7 @@ def cache_sizes():
     def args(index, x, more):
         cache = ['--cache', f'{x}K'] if x else NO_CACHE
         warm = WARM if x and index == 'art' else []
-        return run(index, 'C', LONG + more + warm + cache, warm_ms=0 if warm else 3)
+        return run(index, 'C', LONG + more + warm + cache)
     return Figure('3c', 'Figure 3c: C by cache size, keys of 32 and values of 64 bytes',
                   'KiB', 'Mop/s', [0, 64, 256, 1024, 4096, 8192], lines(
                       args, ('Sherman', 'btree', SHERMAN + SPAN_LONG), ('ART', 'art', ART)),
@@ -71,13 +71,13 @@ def cache_sizes():
 
 def latency(name, of, key):
     """A point for each number of clients; throughput is what it shows them by."""
-    def series(label, index, more, warm_ms):
+    def series(label, index, more):
         return Series(f'{label} (model)', x_value=lambda r: r['mops'], value=lambda r: r[key],
-                      args=lambda x: run(index, 'C', LONG + more, threads=x, warm_ms=warm_ms))
+                      args=lambda x: run(index, 'C', LONG + more, threads=x))
     return Figure(name, f'Figure 3d: C with a cache, {of} by throughput', 'Mop/s', f'{of}, us',
                   [1, 2, 4, 8, 16, 32, 64],
-                  [series('Sherman', 'btree', SHERMAN + SPAN_LONG, 3),
-                   series('ART', 'art', ART + WARM, 0)], log_y=True,
+                  [series('Sherman', 'btree', SHERMAN + SPAN_LONG),
+                   series('ART', 'art', ART + WARM)], log_y=True,
                   note='Of 1 to 64 clients of each compute node.',
                   runs_of='' if name == '3d' else '3d')
 
@@ -90,13 +90,12 @@ TABLE_1 = (('ART', 'art', ART + WARM), ('Sherman', 'btree', SHERMAN + SPAN_LONG)
 
 
 def gets_of(x):
-    return run(TABLE_1[x][1], 'C', LONG + TABLE_1[x][2], cns=1, warm_ms=4, ms=4)
+    return run(TABLE_1[x][1], 'C', LONG + TABLE_1[x][2], cns=1)
 
 
 def updates_of(x):
     """Of one client: nobody is in the way."""
-    return run(TABLE_1[x][1], 'update', LONG + TABLE_1[x][2], cns=1, threads=1, warm_ms=60,
-               ms=20)
+    return run(TABLE_1[x][1], 'update', LONG + TABLE_1[x][2], cns=1, threads=1)
 
 
 def amplification():
@@ -118,7 +117,7 @@ def amplification():
 def amplification_hits():
     return Figure('1-hits', 'Table 1: what caches knew of the entries or leaves', 'tree', 'of all',
                   [0, 1, 2, 3], [Series('gets (model)', args=gets_of,
-                                        value=lambda r: r['cache_hit'])],
+                                        value=lambda r: r['cache_direct'])],
                   names=tuple(tree[0] for tree in TABLE_1), runs_of='1')
 
 
@@ -143,14 +142,14 @@ def strings():
     return Figure('12', 'Figure 12: YCSB, e-mail-like keys of 32 bytes', 'workload', 'Mop/s',
                   list(range(len(some))), lines(
                       lambda index, x, more: run(index, some[x], EMAIL + more, threads=24,
-                                                 tasks=8, warm_ms=2),
+                                                 tasks=8),
                       *trees(span_32(32), 'Sherman with combining')), names=some)
 
 
 def scalability():
     return Figure('13', 'Figure 13: A, by clients of a compute node', 'clients', 'Mop/s',
                   [8, 24, 56], lines(
-                      lambda index, x, more: run(index, 'A', more, threads=x, warm_ms=3),
+                      lambda index, x, more: run(index, 'A', more, threads=x),
                       *trees(span_32(), 'Sherman with combining')),
                   note='Paper: ART collapses as clients become more, SMART does not.')
 
@@ -164,7 +163,7 @@ def sized(workload, key_size, value_size, more, index, **how):
     more = ['--key-size', str(key_size), '--value-size', str(value_size)] + more
     if 'sherman' in more:
         more = more + span_32(key_size, value_size)
-    return run(index, workload, more, warm_ms=0 if '--warm-cache' in more else 2, **how)
+    return run(index, workload, more, **how)
 
 
 def by_sizes(name, what, xs, args, **more):
@@ -186,7 +185,7 @@ def skew():
     return Figure('18a', 'Figure 18a: half gets, half updates, by skew', 'theta', 'Mop/s',
                   [0.5, 0.9, 0.99], lines(
                       lambda index, x, more: run(
-                          index, 'A', more + ['--theta', str(x)], threads=16, warm_ms=3),
+                          index, 'A', more + ['--theta', str(x)], threads=16),
                       *trees(span_32(), 'Sherman with combining')),
                   note='Paper, from 0.5 to 0.99: Sherman falls 7.4 times, ART and SMART 2.6.')
 

@@ -18,7 +18,8 @@
 
 # Loaded by /init, or there for those who ask for them (nbd, zram, brd).
 GUEST_MODULES="virtio_pci virtio_net virtio_console virtio_blk
-	crc32_generic crc32c_generic libcrc32c libsha256 libchacha20poly1305 rdma_rxe
+	crc32_generic crc32c_generic libcrc32c libsha256 libchacha20poly1305
+	crc32-pclmul crc32c-intel rdma_rxe
 	rdma_cm ib_uverbs rdma_ucm nbd zram lzo lzo_rle brd loop"
 
 initramfs_pack() {
@@ -123,9 +124,12 @@ stage_modules() {
 	while read -r rest path _; do
 		case $rest in
 		missing)
-			# Names differ between versions for the optional ones.
+			# Names differ between versions for the optional ones;
+			# newer kernels have the others in themselves.
 			case $path in
 			lzo | lzo_rle) continue ;;
+			crc32_generic | crc32c_generic | libcrc32c | libsha256) continue ;;
+			crc32-pclmul | crc32c-intel) continue ;;
 			esac
 			error "kernel $rel has no module $path"
 			return 1

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The newest kernel that Debian's testing suite has: its headers, to build the
-# module against. Nothing boots it. To be sourced by kernels.sh.
+# module against, and its image, for who boots it. To be sourced by kernels.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # apt_private is apt_private_init()'s
 #
 #   kernel_newest_fetch_locked  make sure that the newest headers are there
+#   kernel_newest_image_locked  make sure that their kernel is there, too; after that
+#                               it is as others are
 #   kernel_make_args VER        what make needs beside M= and CC=, one per line
 
 KERNEL_NEWEST=newest
@@ -99,4 +101,27 @@ kernel_newest_fetch_locked() {
 				"$dir"/root/usr/lib/linux-kbuild-*/scripts/basic/fixdep 2>&1)"
 		return 1
 	}
+}
+
+# The kernel itself and its modules, of the same release as the headers.
+kernel_newest_image_locked() {
+	local dir tmp rel image
+	local -a apt_private
+
+	dir=$(kernel_dir "$KERNEL_NEWEST")
+	rel=$(cat "$dir/release") || return 1
+	image=$dir/root/usr/lib/modules/$rel/vmlinuz
+	[[ ! -s $image ]] || return 0
+	apt_private_init "$KERNEL_NEWEST" || return 1
+	tmp=$dir.image
+	rm -rf "$tmp" && mkdir -p "$tmp" || return 1
+	info "fetching Debian's kernel $rel"
+	if apt_private_download "$tmp" "linux-binary-$rel" "linux-modules-$rel" \
+		"linux-base-$rel" &&
+		kernel_unpack "$tmp" "$rel" "$tmp/root/usr"; then
+		cp -r "$tmp/root/usr/lib/modules/$rel/." "${image%/*}/" &&
+			ln -sfn usr/lib "$dir/root/lib" || rm -f "$image"
+	fi
+	rm -rf "$tmp"
+	[[ -s $image ]]
 }

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # Debian's kernels, images and headers, in the cache: stock ones, some that are
-# built for debugging (kernel-debug.sh), and the newest one's headers
+# built for debugging (kernel-debug.sh), and the newest one
 # (kernel-newest.sh). To be sourced after common.sh and packages.sh.
 # shellcheck shell=bash
 #
 #   kernel_fetch VER      make sure that VER (5.10, 6.1, 6.12, 5.10-debug,
 #                         6.1-debug, or newest: headers only) is there
+#   kernel_image_fetch VER  as kernel_fetch, with what can be booted
 #   kernel_dir VER        its directory in the cache
 #   kernel_release VER    what uname -r says in it
 #   kernel_vmlinuz VER    the bootable image
@@ -27,10 +28,11 @@ KERNEL_VERSIONS="5.10 6.1 6.12"		# the stock ones
 KERNEL_FORMAT=1		# raise it when what lies in the cache changes shape
 
 kernel_check_version() {
-	case " $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS " in
+	case " $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS $KERNEL_NEWEST " in
 	*" $1 "*) return 0 ;;
 	esac
-	error "unknown kernel '$1': expected one of $KERNEL_VERSIONS $KERNEL_DEBUG_VERSIONS"
+	error "unknown kernel '$1': expected one of $KERNEL_VERSIONS" \
+		"$KERNEL_DEBUG_VERSIONS $KERNEL_NEWEST"
 	return 1
 }
 
@@ -47,7 +49,11 @@ kernel_release() {
 }
 
 kernel_vmlinuz() {
-	echo "$(kernel_dir "$1")/root/boot/vmlinuz-$(kernel_release "$1")"
+	if [[ $1 = "$KERNEL_NEWEST" ]]; then
+		echo "$(kernel_modules "$1")/vmlinuz"
+	else
+		echo "$(kernel_dir "$1")/root/boot/vmlinuz-$(kernel_release "$1")"
+	fi
 }
 
 kernel_modules() {
@@ -223,10 +229,11 @@ kernel_download() {
 	return 1
 }
 
-# kernel_unpack DIR RELEASE: all packages into DIR/root, without the parts of
-# the image that no virtual machine here can use.
+# kernel_unpack DIR RELEASE [BASE]: all packages into DIR/root, without the parts of
+# the image that no virtual machine here can use. BASE/lib/modules is where they
+# have their modules.
 kernel_unpack() {
-	local dir=$1 rel=$2
+	local dir=$1 rel=$2 base=${3:-$1/root}
 
 	debs_unpack "$dir" \
 		--exclude='./usr/share' --exclude='*/kernel/sound' \
@@ -235,13 +242,13 @@ kernel_unpack() {
 		--exclude='*/kernel/drivers/staging' \
 		--exclude='*/kernel/drivers/iio' \
 		--exclude='*/kernel/drivers/net/wireless' \
-		--exclude='./lib/modules/*/build' \
-		--exclude='./lib/modules/*/source' || return 1
-	[[ -d $dir/root/lib/modules/$rel ]] || {
+		--exclude='*/lib/modules/*/build' \
+		--exclude='*/lib/modules/*/source' || return 1
+	[[ -d $base/lib/modules/$rel ]] || {
 		error "the package of kernel $rel has no lib/modules/$rel"
 		return 1
 	}
-	PATH=$PATH:/sbin:/usr/sbin depmod -b "$dir/root" "$rel"
+	PATH=$PATH:/sbin:/usr/sbin depmod -b "$base" "$rel"
 }
 
 # The top Makefile of Debian's headers names its other half, and newer ones
@@ -287,4 +294,10 @@ kernel_fetch() {
 	else
 		with_lock "kernel-$1" kernel_fetch_locked "$1"
 	fi
+}
+
+kernel_image_fetch() {
+	kernel_fetch "$1" || return 1
+	[[ $1 != "$KERNEL_NEWEST" ]] ||
+		with_lock "kernel-$1" kernel_newest_image_locked
 }

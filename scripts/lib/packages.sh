@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 #
 #   packages_install SET...     sets: build, module, vm, far, search, disk, lvm, stress,
-#                               init, bench, lint, package, kernel
+#                               init, bench, peers, lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -59,6 +59,11 @@ packages_of() {
 		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
 			ibverbs-providers rdmacm-utils perftest jq gnuplot-nox
 		;;
+	peers)
+		# The stores that bench-peers runs beside libfar.
+		printf '%s\n' redis-server memcached libhiredis-dev libmemcached-dev \
+			liblmdb-dev jq
+		;;
 	lint)
 		printf '%s\n' shellcheck sparse codespell mandoc
 		;;
@@ -72,7 +77,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, module, vm, far, search, disk, lvm, stress, init, bench, lint, package, kernel)"
+		error "no package set '$1' (there are: build, module, vm, far, search, disk, lvm, stress, init, bench, peers, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -153,7 +153,8 @@ mnode_wires() {
 }
 
 # mnode_extra K: the agent's options. Unless dead-ms is given a compute node has less
-# time than by default, since tests wait for its end, and on a slow kernel more.
+# time than by default, since tests wait for its end, and on a slow kernel more; unless
+# dead-ms-max is, no compute node gets more by asking.
 mnode_extra() {
 	local p
 	if [[ $opt_auth = secret ]]; then
@@ -163,6 +164,8 @@ mnode_extra() {
 	fi
 	[[ " ${opt_param[*]}" = *" mnode.dead-ms="* ]] ||
 		printf '%s\n' --dead-ms $((10000 * slow))
+	[[ " ${opt_param[*]}" = *" mnode.dead-ms-max="* ]] ||
+		printf '%s\n' --dead-ms-max 50
 	for p in "${opt_param[@]}"; do
 		[[ $p = mnode.* ]] || continue
 		p=${p#mnode.}
@@ -250,6 +253,19 @@ mnode_wait_alone() {
 	[[ -n ${mnode_pid[$1]:-} ]] || return 0
 	for ((tries = 0; tries < 300 * slow; tries++)); do
 		mnode_status "$1" | jq -e '.sessions == []' >/dev/null && break
+		sleep 0.1
+	done
+}
+
+# mnode_wait_settled K: until none of its sessions is being taken down, which it
+# does in pieces, for at most ten seconds: what such a session held is neither
+# free nor in use.
+mnode_wait_settled() {
+	local tries
+	[[ -n ${mnode_pid[$1]:-} ]] || return 0
+	for ((tries = 0; tries < 100 * slow; tries++)); do
+		mnode_status "$1" |
+			jq -e '.sessions | all(.state != "dying")' >/dev/null && break
 		sleep 0.1
 	done
 }

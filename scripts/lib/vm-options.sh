@@ -17,10 +17,11 @@ fetch  downloads a kernel into the cache, or builds a debug kernel there
 build  builds odrp.ko for a kernel; prints its path
 
 Machine:
-  --kernel VERSION      5.10, 6.1 (default), 6.12, or 5.10-debug or 6.1-debug:
-                        built here, with KASAN, lockdep and kmemleak; it gets
-                        more memory than --mem says, and all time-outs are
-                        four times as long (--timeout, --mnode-kill-after)
+  --kernel VERSION      5.10, 6.1 (default), 6.12; newest: that of Debian's
+                        testing suite; or 5.10-debug or 6.1-debug: built here,
+                        with KASAN, lockdep and kmemleak; it gets more memory
+                        than --mem says, and all time-outs are four times as
+                        long (--timeout, --mnode-kill-after)
   --leaks               a debug kernel also looks for leaked memory at the end,
                         which makes it half as fast
   --mem SIZE            memory of a compute node, 64M at least (default 256M)

@@ -618,7 +618,7 @@ vm_run() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 
-	kernel_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
+	kernel_image_fetch "$opt_kernel" && image=$(boot_image "$opt_kernel") &&
 		accel=$(accel_choose "$opt_kernel") || exit 125
 	tsc=$(tsc_khz)
 	slow=$(kernel_slowness "$opt_kernel")
@@ -635,7 +635,10 @@ vm_run() {
 	done
 	run_loop
 	((opt_reboots)) && each_mnode mnode_wait_alone
-	[[ $opt_mode = odrp ]] && mnodes_snapshot "$run_dir/mnodes-end.json"
+	if [[ $opt_mode = odrp ]]; then
+		each_mnode mnode_wait_settled
+		mnodes_snapshot "$run_dir/mnodes-end.json"
+	fi
 	mnodes_stop
 	nbd_stop
 	for i in "${reader_pid[@]}"; do

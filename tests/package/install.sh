@@ -33,6 +33,7 @@ far_tools="/usr/bin/far /usr/share/far/profiles/cx6-200.ini"
 libfar0="/usr/lib/ARCH/libfar.so.0"
 libfar_dev="/usr/lib/ARCH/libfar.so /usr/lib/ARCH/libfar.a
 	/usr/lib/ARCH/pkgconfig/far.pc /usr/include/far/far.h
+	/usr/share/doc/libfar-dev/far.md /usr/share/doc/libfar-dev/far-hash.md
 	/usr/share/doc/libfar-dev/examples/kv.c"
 manuals="man1/far.1 man1/odrpctl.1 man1/wrc.1 man5/odrp-mnoded.conf.5
 	man5/odrp-swap.conf.5 man8/odrp-hwcheck.8 man8/odrp-mnoded.8

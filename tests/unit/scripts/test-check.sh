@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The jobs of scripts/check and its account: what no time is left for has failed, what
-# says nothing has failed, the slowest are named, lines say what goes on, and a signal
-# leaves no process behind.
+# says nothing has failed, the slowest are named, lines say what goes on, a module is
+# built once, and a signal leaves no process behind.
 set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 for part in common build check-report check-jobs; do
@@ -124,11 +124,12 @@ taps() {
 		'FAILED  tap: 0 of none cases reported, exit status 0'
 }
 
-# A job begins after the one that it needs, and fails with it.
+# A job begins after those that it needs, and fails with each of them.
 needing_jobs() {
-	job_after "made" "uses made" uses
-	job_after "broken" "uses broken" works 1 never
-	job_after "nothing" "uses nothing" works 1 never
+	job_after "at once;made" "uses made" uses
+	job_after "broken;at once" "uses broken" works 1 never
+	job_after "at once;nothing" "uses nothing" works 1 never
+	job "at once" works 1 item-1
 	job "made" makes
 	job "broken" failed "item"
 }
@@ -149,7 +150,7 @@ uses() {
 
 needing() {
 	check 60 needing_jobs
-	expect 1 '2 passed, 3 failed' 'ok      made was there' \
+	expect 1 '3 passed, 3 failed' 'ok      made was there' \
 		'FAILED  uses broken: not begun, it needs: broken' \
 		'FAILED  uses nothing: not begun, it needs: nothing'
 	! grep -q never "$dir/out" || wrong "what it needs has failed"
@@ -171,6 +172,38 @@ slow() {
 ticks() {
 	check 60 slow_jobs
 	expect 0 '1 passed, 0 failed' '\.\. 0:0[0-9]  \| slow \(0:0[0-9]\): half of it'
+}
+
+# found_is TEXT ARG...: what build_module finds of these arguments, without a kernel that
+# anything could be built for.
+found_is() {
+	local ko
+	ko=$(ODRP_CACHE=$dir/cache build_module 6.1 "${@:2}" 2>/dev/null)
+	[[ $(cat "$ko" 2>/dev/null) = "$1" ]] ||
+		wrong "odrp.ko${*:2} is '$(cat "$ko" 2>&1)': expected '$1'"
+}
+
+# What a job has built is what virtual machines load, if it is made in the same way. It
+# is the first in its cache.
+kept() {
+	local ODRP_CACHE=$dir/cache text
+	rm -rf "$dir/cache/modules"
+	for text in first second; do
+		mkdir "$dir/$text" && echo "$text" >"$dir/$text/odrp.ko"
+	done
+	keep_module 6.1 "$dir/first"
+	found_is '' ODRP_FAULTS=1
+	keep_module 6.1 "$dir/second" ODRP_FAULTS=1
+	found_is first
+	found_is second ODRP_FAULTS=1
+}
+
+# All that kernels.sh is asked here.
+kernel_release() {
+	echo "$1.0-test"
+}
+kernel_headers() {
+	echo "$dir/none"
 }
 
 # A check in a session of its own, whose jobs leave programs behind in every way: one
@@ -233,7 +266,7 @@ if [[ ${1:-} = interrupted_check ]]; then
 	interrupted_check
 	exit
 fi
-for t in all_is_well no_time cut_off silent taps needing ticks interrupted; do
+for t in all_is_well no_time cut_off silent taps needing ticks kept interrupted; do
 	"$t"
 done
 exit "$bad"

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""
+scripts/figures: which numbers check the model and which it was given or fitted on, in
+tables and in the table of errors; and the rules are of figures and parameters that exist.
+"""
+import os
+import sys
+import tempfile
+import types
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
+sys.path.insert(0, os.path.join(TOP, 'scripts', 'lib'))
+import figures_origins
+import figures_report
+import figures_run
+import figures_smart_hash
+import figures_smart_trees
+import figures_smart_trees_more
+import result
+from figures_run import Figure, Series
+
+SETS = {'smart-hash': figures_smart_hash, 'smart-trees': figures_smart_trees,
+        'smart-trees-more': figures_smart_trees_more}
+FIGURE = Figure('3-read', 'A figure', 'threads', 'Mop/s', [1, 2, 3, 4], [])
+LINES = [
+    (Series('a (model)'), [(1, 2.0), (2, 30.0), (3, 110.0), (4, 60.0)]),
+    (Series('a (paper)'), [(1, 1.0), (2, 24.0), (3, 111.0), (4, 40.0)]),
+    (Series('b (model)'), [(1, None), (2, 3.0)]),
+    (Series('b (paper)'), [(1, 5.0), (2, 4.0)]),
+    (Series('libfar (model)'), [(1, 111.0)]),
+]
+FITTED = {('a (model)', 1)}
+RULES = {'s/3-read': [{'series': '*', 'kind': 'given', 'profile': 'cx6-200',
+                       'parameter': 'read_op_ns'}]}
+
+
+def origins(lines, fitted=FITTED, known=None):
+    return figures_origins.Origins('s', FIGURE, lines, fitted, known or RULES)
+
+
+class Test(unittest.TestCase):
+    def test_kinds(self):
+        o = origins(LINES)
+        self.assertEqual([o.kind(LINES[0][0], x, y) for x, y in LINES[0][1]],
+                         ['fitted', 'check', 'given', 'check'])
+        # The paper's own, and what it has not, are of no kind.
+        self.assertEqual(o.kind(LINES[1][0], 3, 111.0), '')
+        self.assertEqual(o.kind(LINES[4][0], 1, 111.0), '')
+
+    def test_all_of_a_series(self):
+        rule = {'series': 'b', 'kind': 'fitted', 'profile': '', 'parameter': 'node_base_ns'}
+        o = origins(LINES, (), {'s/3-read': [rule]})
+        self.assertEqual(o.kind(LINES[2][0], 2, 3.0), 'fitted')
+        self.assertEqual(o.kind(LINES[0][0], 3, 110.0), 'check')
+
+    def test_table(self):
+        text = figures_report.by_x(FIGURE, LINES, origins(LINES))
+        self.assertIn('| 1 | 2 f | 1 | unsteady | 5 | 111 |', text)
+        self.assertIn('| 2 | 30 | 24 | 3 | 4 |  |', text)
+        self.assertIn('| 3 | 110 g | 111 |  |  |  |', text)
+
+    def test_errors(self):
+        # +25, +50 and -25 per cent; what is unsteady is not compared
+        self.assertEqual(origins(LINES).errors(),
+                         ['1', '1', '3', '25 %', '2 of 3', '+50 % (a, 4)'])
+        self.assertIsNone(origins(LINES[4:]).errors())
+        self.assertEqual(origins(LINES[:2], {('a (model)', x) for x in (1, 2, 4)}).errors(),
+                         ['1', '3', '0', '', '', ''])
+
+    def test_measured_x(self):
+        lines = [(Series('a (model)', x_value=len), [(1, 2.0)]), LINES[1]]
+        self.assertEqual(origins(lines).mark(lines[0][0], 1, 2.0), '')
+        self.assertIsNone(origins(lines).errors())
+
+    def test_page(self):
+        runner = types.SimpleNamespace(fitted=lambda figure: FITTED,
+                                       args=lambda s, x: ['index'])
+        kept, got = result.save, {}
+        result.save = lambda name, label, command, more, text: (
+            got.update(text=text) or os.path.join(result.TOP, 'x'))
+        try:
+            figures_report.save('smart-hash', figures_smart_hash, runner, [],
+                                [(FIGURE, LINES)])
+        finally:
+            result.save = kept
+        self.assertIn('*g*, the profile was given it', got['text'])
+        self.assertIn('| A figure | 1 | 1 | 3 | 25 % | 2 of 3 | +50 % (a, 4) |', got['text'])
+        self.assertIn('110 g', got['text'])
+
+    def test_rules(self):
+        for name, rows in figures_origins.rules().items():
+            which, _, figure = name.partition('/')
+            found = [f for f in SETS[which].FIGURES if f.name == figure]
+            self.assertEqual(len(found), 1, name)
+            for row in rows:
+                self.assertIn(row['kind'], ('given', 'fitted'))
+                most = figures_origins.limit(row)
+                self.assertTrue(most is None or 1 < most < 1000, row)
+                labels = [s.name() for s in found[0].series if s.is_paper()]
+                self.assertTrue(labels if row['series'] == '*' else row['series'] in labels,
+                                row)
+
+    def test_fitted_points(self):
+        """What "far bench model --csv" marks as fitted, by the label of its series."""
+        text = ('figure,op,policy,threads,depth,throttle,fitted,paper_mops,model_mops\n'
+                '3,read,shared-qp,1,8,0,1,1.9,2.1\n3,read,shared-qp,8,8,0,0,0.5,0.6\n'
+                '3,write,shared-qp,16,8,0,1,0.4,0.4\n')
+        runner = figures_run.Runner.__new__(figures_run.Runner)
+        runner.quick = False
+        with tempfile.NamedTemporaryFile('w', suffix='.csv') as f:
+            f.write(text)
+            f.flush()
+            runner.path = lambda args: f.name
+            found = runner.fitted(SETS['smart-hash'].FIGURES[0])
+        self.assertEqual(found, {('shared-qp (model)', 1.0), ('shared-qp (paper)', 1.0)})
+
+    def test_no_paper(self):
+        """A set without numbers of the paper has no table of errors."""
+        self.assertEqual(figures_report.errors([(FIGURE, LINES[4:])], [origins(LINES[4:])]), [])
+
+
+if __name__ == '__main__':
+    unittest.main()
