@@ -35,7 +35,7 @@ int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summa
 /*
  * The same, whose superblock is sb, whatever the memory says by now. Counts at most
  * FAR_TALLY_STEP chunk words: with more chunks, the claimed ones are those of the last whole
- * round of tally.
+ * round of tally, and before there was one, those that it has counted.
  */
 void far_summary_of(const void *memory, const struct far_sb *sb, struct far_tally *tally,
 		    struct far_summary *ret_summary);
