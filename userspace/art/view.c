@@ -23,6 +23,7 @@ struct visit {
 	struct art_op op;
 	struct art_view *view;
 	struct todo todo;
+	struct todo kept;		/* what was to be visited when this epoch began */
 	struct place from;
 	bool onward;			/* in this epoch something was met for the first time */
 };
@@ -73,6 +74,58 @@ static bool node_is_over(const struct place *place, const struct art_way *way,
 		key[at] = art_header_byte(node->header, at);
 	return key_is_over(place, key, depth) ||
 	       (place->leaf && depth == place->len && !memcmp(key, place->key, depth));
+}
+
+/* < 0, 0, > 0: how the bytes that both ways have lie to each other. */
+static int way_cmp(const struct art_way *a, const struct art_way *b)
+{
+	size_t len = way_len(a) < way_len(b) ? way_len(a) : way_len(b);
+
+	return memcmp(a->key, b->key, len);
+}
+
+/* The first of those that were kept and have the bytes of the way, as far as both have any. */
+static size_t kept_find(const struct todo *kept, const struct art_way *way)
+{
+	size_t lo = 0, hi = kept->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (way_cmp(&kept->way[mid], way) > 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Whether one of the ways may lead to something that the other one leads to. */
+static bool ways_meet(const struct art_way *a, const struct art_way *b)
+{
+	if (way_cmp(a, b))
+		return false;
+	return !(art_slot_symbol(a->slot) == ART_END && way_len(b) > way_len(a)) &&
+	       !(art_slot_symbol(b->slot) == ART_END && way_len(a) > way_len(b));
+}
+
+/*
+ * Whether a way may lead to something that was there when its node was READ first. In later
+ * epochs the node has more ways: without end, when keys ascend faster than the walk does.
+ */
+static bool way_is_kept(const struct visit *visit, const struct art_way *way)
+{
+	const struct todo *kept = &visit->kept;
+
+	if (!visit->from.set)
+		return true;
+	for (size_t i = kept_find(kept, way); i < kept->nr; i++) {
+		if (way_cmp(&kept->way[i], way))
+			return false;
+		if (ways_meet(&kept->way[i], way))
+			return true;
+	}
+	return false;
 }
 
 bool art_way_on(const struct art_way *way, const struct art_node *node, unsigned i,
@@ -166,7 +219,7 @@ static int node_slots(struct visit *visit, const struct art_way *way, uint64_t a
 			continue;
 		if (!art_way_on(way, node, at[i] - 1, &on))
 			err = wrong(visit->view, addr, "the node cannot be at this depth");
-		else if (!way_is_over(&visit->from, &on))
+		else if (!way_is_over(&visit->from, &on) && way_is_kept(visit, &on))
 			err = todo_add(&visit->todo, &on);
 	}
 	return err;
@@ -295,11 +348,44 @@ static int view_way(struct visit *visit, const struct art_way *way)
 	return view_leaves(visit, way);
 }
 
+/* Keeps what a way leads to: of one that has become shorter, what was kept below it. */
+static int kept_add(const struct visit *visit, struct todo *to, const struct art_way *way)
+{
+	const struct todo *kept = &visit->kept;
+	size_t from = visit->from.set ? kept_find(kept, way) : kept->nr, i;
+	int err = 0;
+
+	for (i = from; i < kept->nr && !way_cmp(&kept->way[i], way); i++) {
+		if (way_len(&kept->way[i]) <= way_len(way))
+			return todo_add(to, way);
+	}
+	if (i == from)
+		return todo_add(to, way);
+	for (i = from; i < kept->nr && !err && !way_cmp(&kept->way[i], way); i++)
+		err = todo_add(to, &kept->way[i]);
+	return err;
+}
+
+static int todo_keep(struct visit *visit)
+{
+	const struct todo *todo = &visit->todo;
+	struct todo kept = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < todo->nr && !err; i++)
+		err = kept_add(visit, &kept, &todo->way[i]);
+	free(visit->kept.way);
+	visit->kept = kept;
+	return err;
+}
+
 /* The next epoch, from the first node to what was to come next. */
 static int view_again(struct visit *visit)
 {
-	int err;
+	int err = todo_keep(visit);
 
+	if (err)
+		return err;
 	place_set(&visit->from, &visit->todo.way[visit->todo.nr - 1]);
 	visit->todo.nr = 0;
 	visit->onward = false;
@@ -341,6 +427,7 @@ int art_view(struct art_view *view)
 	if (!err)
 		err = view_all(&visit);
 	free(visit.todo.way);
+	free(visit.kept.way);
 	far_buf_release(task, mark);
 	return art_far_err(err);
 }

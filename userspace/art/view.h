@@ -8,6 +8,10 @@
  * with, down to its depth: these never change, whatever is put above the block or taken
  * away there. The way to a block begins with no other bytes than these, but may become
  * longer or shorter. So the walk goes on behind a place, not behind a way.
+ *
+ * The walk ends, however fast others insert. What it has still to visit is kept from epoch to
+ * epoch, as ways: what was below a node when the walk came there is below one of them, and
+ * what is not came later. A way is only replaced by longer ones, and no key is endless.
  */
 #ifndef FAR_ART_VIEW_H
 #define FAR_ART_VIEW_H

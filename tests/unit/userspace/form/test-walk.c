@@ -2,7 +2,8 @@
 /*
  * Walks of many epochs, in virtual time, by a walker that takes its time at each block:
  * others reclaim memory meanwhile; what stays reachable is met beside splits, merges and
- * everything else that moves blocks; and a structure may be destroyed beside its walk.
+ * everything else that moves blocks; a structure may be destroyed beside its walk; and a
+ * walk of a radix tree ends beside keys that ascend faster than the walk goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -36,6 +37,9 @@
 #define BESIDE	1536u		/* keys of each client beside walks, some of these groups: */
 #define BESIDE_GROUPS	24u
 #define ROUNDS	2000u		/* of filling and emptying a group */
+#define ASCENT_KEYS	1000u	/* that are there at a time */
+#define ASCENT_END	40000u	/* keys in all, if the walk does not end before */
+#define ASCENT_TASKS	32u	/* that put them */
 
 /* How long a walk takes for each block; a random part of it. */
 static struct {
@@ -585,6 +589,61 @@ static void gone_meanwhile(void **state)
 		gone_run(&kinds[i]);
 }
 
+/* Keys in order, of which the tree has the last ones, and of which more come all the time. */
+static struct {
+	uint64_t next;
+} ascent;
+
+static int ascent_step(struct bed *bed, struct far_task *task, unsigned client)
+{
+	uint64_t number = ascent.next++, value[VALUE] = { number };
+	uint64_t key = __builtin_bswap64(number), old = __builtin_bswap64(number - ASCENT_KEYS);
+	int err = bed->kind->put(task, bed->index[client], &key, value);
+
+	if (!err && number >= ASCENT_KEYS)
+		err = bed->kind->remove(task, bed->index[client], &old);
+	/* whoever was to put that one has not come to it */
+	return err == -ENOENT ? 0 : err;
+}
+
+static void ascent_works(struct far_task *task, void *arg)
+{
+	struct bed *bed = arg;
+
+	while (bed->working && ascent.next < ASCENT_END) {
+		assert_int_equal(ascent_step(bed, task, 1), 0);
+		far_sleep(task, 1);
+	}
+}
+
+static void ends_beside_ascent(void **state)
+{
+	static struct bed bed;
+	struct far_thread *thread[2];
+	struct far_task *task;
+
+	(void)state;
+	bed.kind = &kinds[2];
+	bed_open(&bed, 2, UINT64_C(16) << 20, 7);
+	task = rig_enter(&bed.rig, 1);
+	for (ascent.next = 0; ascent.next < ASCENT_KEYS;)
+		assert_int_equal(ascent_step(&bed, task, 1), 0);
+	slow.ns = MS / 10;
+	bed.working = 1;
+	assert_int_equal(far_thread_start(bed.rig.far[0], 1, walk_once, &bed, &thread[0]), 0);
+	assert_int_equal(far_thread_start(bed.rig.far[1], ASCENT_TASKS, ascent_works, &bed,
+					  &thread[1]), 0);
+	far_leave(task);
+	far_thread_join(thread[0]);
+	print_message("%u blocks, while %u keys came\n", bed.met,
+		      (unsigned)(ascent.next - ASCENT_KEYS));
+	assert_true(ascent.next < ASCENT_END);
+	assert_true(bed.met > FORM_WALK_TRIPS);
+	far_thread_join(thread[1]);
+	assert_int_equal(bed.problems, 0);
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct far_type *const type[] = { &far_hash_type, &far_btree_type, &far_art_type };
@@ -593,6 +652,7 @@ int main(void)
 		cmocka_unit_test(beside_others),
 		cmocka_unit_test(destroy_large),
 		cmocka_unit_test(gone_meanwhile),
+		cmocka_unit_test(ends_beside_ascent),
 	};
 
 	for (unsigned i = 0; i < 3; i++) {
