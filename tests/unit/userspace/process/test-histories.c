@@ -127,6 +127,8 @@ static const struct kind kinds[] = {
 	KIND_OF(hash, 0), KIND_OF(btree, BTREE_LEN), KIND_OF(art, 0),
 };
 
+static uint64_t seed = 1;
+
 /* What all processes see. */
 struct shared {
 	atomic_uint done;		/* operations of this round */
@@ -142,6 +144,7 @@ struct run {
 	struct shared *shared;
 	struct bed bed;
 	struct far_rng rng;
+	uint64_t seed;
 	unsigned round, ops;		/* ops: of a task in it */
 	size_t keys, undecided;		/* for which the search was given up */
 	/* of a process */
@@ -338,7 +341,7 @@ static void task_work(struct far_task *task, void *arg)
 		.value = malloc(LONGEST),
 	};
 
-	far_rng_init(&t.rng, run->round, run->worker * TASKS + index);
+	far_rng_init(&t.rng, run->seed << 32 | run->round, run->worker * TASKS + index);
 	t.first = UINT64_MAX / 2 + task_id(&t);
 	for (unsigned i = 0; t.value && i < run->ops && !run->fenced; i++) {
 		one(&t);
@@ -553,7 +556,8 @@ static size_t round_judge(struct run *run, unsigned nr)
 	assert_non_null(all);
 	err = history_check(all, ops, HISTORY_ABSENT, &why);
 	if (err && err != -EOVERFLOW)
-		fail_msg("%s, round %u: key %llu: %s", run->kind->name, run->round,
+		fail_msg("%s, seed %llu, round %u: key %llu: %s", run->kind->name,
+			 (unsigned long long)run->seed, run->round,
 			 (unsigned long long)why.key, why.why);
 	run->keys += why.keys;
 	run->undecided += why.undecided;
@@ -577,7 +581,7 @@ static void table_new(struct run *run)
 
 static void histories(const struct kind *kind, bool soft, uint64_t enough)
 {
-	struct run run = { .kind = kind, .ops = soft ? SOFT_OPS : OPS };
+	struct run run = { .kind = kind, .seed = seed, .ops = soft ? SOFT_OPS : OPS };
 	struct shared *shared;
 	uint64_t ops = 0;
 	unsigned kills = 0;
@@ -585,7 +589,7 @@ static void histories(const struct kind *kind, bool soft, uint64_t enough)
 	shared = run.shared = mmap(NULL, sizeof(*run.shared), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(shared != MAP_FAILED);
-	far_rng_init(&run.rng, 1, 0);
+	far_rng_init(&run.rng, run.seed, 0);
 	bed_open(&run.bed, soft, !kind->fixed ? SIZE : soft ? SOFT_FIXED_SIZE : FIXED_SIZE);
 	for (; ops < enough; run.round++) {
 		unsigned nr = run.round % (SPARE + 1);
@@ -595,7 +599,8 @@ static void histories(const struct kind *kind, bool soft, uint64_t enough)
 		kills += nr;
 		ops += round_judge(&run, round_run(&run, nr));
 		if (atomic_load(&shared->bad))
-			fail_msg("%s, round %u: %s answers %d", kind->name, run.round,
+			fail_msg("%s, seed %llu, round %u: %s answers %d", kind->name,
+				 (unsigned long long)run.seed, run.round,
 				 history_f_name[shared->bad_f], shared->bad);
 	}
 	print_message("%s: %llu operations, %u killed, %u unknown, %u late, %u times full, "
@@ -627,19 +632,21 @@ static void on_soft(void **state)
 	histories(&kind, true, (nightly() ? 10 : 1) * 34000);
 }
 
-/* KIND mem|soft */
+/* KIND mem|soft [SEED] */
 int main(int argc, char **argv)
 {
 	const struct kind *kind = NULL;
 	struct CMUnitTest test[] = { cmocka_unit_test(on_mem) };
 
-	for (size_t i = 0; argc == 3 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; (argc == 3 || argc == 4) && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (!strcmp(argv[1], kinds[i].name))
 			kind = &kinds[i];
 	if (!kind || (strcmp(argv[2], "mem") && strcmp(argv[2], "soft"))) {
-		fprintf(stderr, "usage: %s hash|btree|art mem|soft\n", argv[0]);
+		fprintf(stderr, "usage: %s hash|btree|art mem|soft [SEED]\n", argv[0]);
 		return 2;
 	}
+	if (argc == 4)
+		seed = strtoull(argv[3], NULL, 0);
 	if (!strcmp(argv[2], "soft"))
 		test[0] = (struct CMUnitTest)cmocka_unit_test(on_soft);
 	test[0].initial_state = (void *)kind;
