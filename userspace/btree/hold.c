@@ -387,7 +387,7 @@ int btree_abandon(struct btree_hold *hold, int err)
 	unsigned level = hold->node->level;
 	struct btree_op *op = hold->op;
 
-	far_lock_leave(op->tree->far->locks, &hold->lock);
+	far_lock_abandon(op->task, &hold->lock);
 	if (!btree_hold(op, &way, level, hold))
 		btree_release(hold);
 	return err;

@@ -16,6 +16,7 @@
 #include "core.h"
 #include "deadline.h"
 #include "loose.h"
+#include "owed.h"
 #include "owner.h"
 #include "task.h"
 
@@ -87,6 +88,24 @@ static int word_read(struct far_lock *lock, struct scratch *scratch)
 	return far_sync(lock->task);
 }
 
+/*
+ * The task leaves the lock, whose word may be `word` of this client. The client lives, so
+ * nobody else would take that word over: its service makes it a dead owner's, and whoever
+ * meets it puts the contents in order. A word that is not there costs a CAS.
+ */
+static void word_owe(struct far_lock *lock, uint64_t word)
+{
+	if (is_mine(lock->task, word))
+		far_owe(lock->task, lock->addr, word, far_who_nobody(word));
+}
+
+static void words_owe(struct far_lock *lock, uint64_t word)
+{
+	word_owe(lock, lock->word);
+	if (word != lock->word)
+		word_owe(lock, word);
+}
+
 /* What the word is after a CAS or WRITE of it of unknown fate. */
 static int word_settle(struct far_lock *lock, struct scratch *scratch)
 {
@@ -149,6 +168,7 @@ static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratc
 	bool unsure;
 	int err;
 
+	lock->word = mine;
 	far_cas(lock->task, lock->addr, from, mine, &scratch->found);
 	contents_append(lock);
 	err = far_sync(lock->task);
@@ -163,9 +183,10 @@ static int cas_read(struct far_lock *lock, uint64_t from, struct scratch *scratc
 	}
 	if (err)
 		return err;
-	lock->word = mine;
+	if (scratch->word != mine)
+		lock->word = 0;
 	/* what this client had left is for lock_regain(), while verbs of that task may come */
-	if (scratch->word != mine || (unsure && word_is_loose(lock)))
+	if (!lock->word || (unsure && word_is_loose(lock)))
 		return 0;
 	return unsure ? 2 : 1;
 }
@@ -247,7 +268,7 @@ static void free_append(struct far_lock *lock, uint64_t held)
 	far_cas(lock->task, lock->addr, held, far_lock_freed(held), NULL);
 }
 
-/* Gives it back as it was. If that fails the next one here who wants it finds it. */
+/* Gives it back as it was. If that fails the word is owed. */
 static void lock_drop(struct far_lock *lock)
 {
 	if (lock->kind == FAR_LOCK_SUMMED) {
@@ -337,7 +358,7 @@ static int lock_try(struct far_lock *lock, uint64_t word, struct scratch *scratc
 	err = contents_wait(lock);
 	if (got == 2 && (err == -EBADMSG || (!err && lock->kind == FAR_LOCK_PLAIN)))
 		err = lock_repair(lock);
-	/* else the word stays this client's, and the next one here repairs */
+	/* else the word stays this client's, and is owed: whoever comes next repairs */
 	if (err && (got == 1 || err == -EBADMSG))
 		lock_drop(lock);
 	return err ? err : 1;
@@ -349,6 +370,7 @@ static int lock_acquire(struct far_lock *lock, struct scratch *scratch)
 	int got = 0;
 
 	scratch->word = far_lock_freed(lock->seen);
+	lock->word = 0;
 	while (!got) {
 		if (far_lock_is_free(scratch->word))
 			got = lock_try(lock, scratch->word, scratch);
@@ -357,6 +379,9 @@ static int lock_acquire(struct far_lock *lock, struct scratch *scratch)
 		else
 			got = lock_stand_by(lock, looks++, scratch);
 	}
+	/* it was met, or it came by a CAS of unknown fate */
+	if (got < 0 && got != -ESTALE)
+		words_owe(lock, scratch->word);
 	return got < 0 ? got : 0;
 }
 
@@ -474,6 +499,14 @@ int far_lock_release(struct far_task *task, struct far_lock *lock)
 		err = word_put(lock, word);
 	if (!err && heir)
 		lock_hand_over(lock, heir);
+	if (err && err != -ESTALE)
+		words_owe(lock, word);
 	far_lock_leave(locks_of(task), lock);
 	return err;
+}
+
+void far_lock_abandon(struct far_task *task, struct far_lock *lock)
+{
+	word_owe(lock, lock->word);
+	far_lock_leave(locks_of(task), lock);
 }

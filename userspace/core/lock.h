@@ -34,7 +34,9 @@
  * by whoever meets it, by a CAS that names that owner: first inherit() lets the taker's
  * log slot say what the dead one's says, so that a second death loses nothing; then the
  * CAS; then, unless the contents match the checksum, repair(). The same for a word of
- * this client's own that nobody here holds: what a connection that broke left behind.
+ * this client's own that nobody here holds, which a connection that broke has left behind.
+ * Others cannot take such a word over, so the client's service gives it the incarnation 0,
+ * with which each owner is dead.
  *
  * Redo. A WRITE of more than a word may end half way, when its client dies. A structure
  * that has no log of its own puts a record beside the contents, on their node, with
@@ -134,8 +136,8 @@ struct far_lock {
  * memory has. Else this task does not hold it: errors of far_sync();
  * -EBADMSG: the contents do not match, and nobody is on the way to change that; those of
  * ops; -ETIME: the operation was late, and somebody else had it. After an unknown fate that
- * could not be cleared up in some connections the lock may stay taken until this client
- * wants it again, or ends.
+ * could not be cleared up in some connections the client's service sees to it that the lock
+ * is free for others (owed.h).
  */
 int far_lock_take(struct far_task *task, struct far_lock *lock);
 
@@ -150,9 +152,12 @@ void far_lock_make(struct far_task *task, struct far_lock *lock);
  * Releases it, or hands it over. The image is what the contents are from now on.
  * Summed: nothing is appended before; 0: the change is there, and acknowledged. A fate
  * that is unknown is cleared up; if that is impossible its error is returned, and the
- * lock may stay taken as above. Plain: errors are those of what was appended.
+ * service goes on as above. Plain: errors are those of what was appended.
  */
 int far_lock_release(struct far_task *task, struct far_lock *lock);
+
+/* Leaves a lock whose contents this task could not put in order: whoever comes next repairs. */
+void far_lock_abandon(struct far_task *task, struct far_lock *lock);
 
 /* The checksum of contents in a word: of structures' images, and for readers. */
 uint32_t far_lock_checksum(const void *contents, size_t len);

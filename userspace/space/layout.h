@@ -153,6 +153,12 @@ static inline uint64_t far_who(unsigned number, unsigned incarnation)
 	       (uint64_t)incarnation << FAR_INC_SHIFT;
 }
 
+/* The word with an owner of the same number that is dead: incarnations begin with 1. */
+static inline uint64_t far_who_nobody(uint64_t word)
+{
+	return word & ~((uint64_t)FAR_MAX_INCARNATION << FAR_INC_SHIFT);
+}
+
 static inline unsigned far_who_number(uint64_t word)
 {
 	return word >> FAR_OWNER_SHIFT;

@@ -150,7 +150,7 @@ struct bed {
 
 static void bed_open(struct bed *bed)
 {
-	const struct rig_conf conf = { .sim = 1, .nodes = 1, .seed = 3 };
+	const struct rig_conf conf = { .sim = 1, .nodes = 1, .clients = 2, .seed = 3 };
 	uint64_t zero = 0;
 	struct far_task *task;
 
@@ -311,6 +311,84 @@ static void lock_is_taken_behind_it(void **state)
 	rig_close(&bed.rig);
 }
 
+/* Another client wants it, and gets it. */
+static void rival_locks(struct bed *bed)
+{
+	struct far_lock lock = { .addr = bed->word, .kind = FAR_LOCK_PLAIN };
+	struct far_task *task = rig_enter(&bed->rig, 1);
+
+	assert_int_equal(far_op_begin(task), 0);
+	assert_int_equal(far_lock_take(task, &lock), 0);
+	assert_int_equal(far_lock_release(task, &lock), 0);
+	far_op_end(task);
+	far_leave(task);
+}
+
+/* A lock that was taken by a verb of unknown fate is not this client's for ever. */
+static void lock_is_not_left(void **state)
+{
+	struct far_lock lock = { .kind = FAR_LOCK_PLAIN };
+	struct far_task *task;
+	struct bed bed;
+
+	(void)state;
+	for (int arrives = 0; arrives < 2; arrives++) {
+		bed_open(&bed);
+		task = rig_enter(&bed.rig, 0);
+		lock.addr = bed.word;
+		bed.late->at = far_addr_off(bed.word);
+		bed.late->cut = 1;
+		assert_int_equal(far_lock_take(task, &lock), -EHOSTDOWN);
+		if (arrives)
+			late_arrives(&bed);
+		reconnect(&bed, task);
+		far_sleep(task, SETTLE_NS);
+		rival_locks(&bed);
+		assert_int_equal(atomic_load(&bed.rig.far[0]->client->nr_owed), 0);
+		far_leave(task);
+		rig_close(&bed.rig);
+	}
+}
+
+/* Its time is over before it knows whether the word is its own. */
+static void late_locks(struct far_task *task, void *arg)
+{
+	struct bed *bed = arg;
+	struct far_lock lock = { .addr = bed->word, .kind = FAR_LOCK_PLAIN };
+
+	while (!bed->broke)
+		far_sleep(task, MS);
+	assert_int_equal(far_deadline_set(task, 1), 0);
+	assert_int_equal(far_op_begin(task), 0);
+	assert_int_equal(far_lock_take(task, &lock), -ETIME);
+	far_op_end(task);
+	bed->done = 1;
+}
+
+static void lock_is_not_left_late(void **state)
+{
+	struct far_thread *thread;
+	struct far_task *task;
+	struct bed bed;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	assert_int_equal(far_thread_start(bed.rig.far[0], 1, late_locks, &bed, &thread), 0);
+	far_sleep(task, MS);
+	cas_breaks(&bed, task, 0, far_lock_word(far_who_am_i(task), 0, 0, 0), 1);
+	late_arrives(&bed);
+	bed.broke = 1;
+	while (!bed.done)
+		far_sleep(task, MS);
+	reconnect(&bed, task);
+	far_sleep(task, SETTLE_NS);
+	rival_locks(&bed);
+	far_thread_join(thread);
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
 /* No sweep frees for lost what a late verb publishes. */
 static void no_sweep_meanwhile(void **state)
 {
@@ -343,6 +421,8 @@ int main(void)
 		cmocka_unit_test(owed_is_paid_behind_it),
 		cmocka_unit_test(nothing_waits_for_ever),
 		cmocka_unit_test(lock_is_taken_behind_it),
+		cmocka_unit_test(lock_is_not_left),
+		cmocka_unit_test(lock_is_not_left_late),
 		cmocka_unit_test(no_sweep_meanwhile),
 	};
 
