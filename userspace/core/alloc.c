@@ -11,6 +11,8 @@
 
 #include "client_priv.h"
 #include "deadline.h"
+#include "epoch.h"
+#include "loose.h"
 #include "task.h"
 
 #define MAGAZINE_BYTES	16384u
@@ -305,6 +307,9 @@ int far_free(struct far_task *task, uint64_t addr, uint64_t size)
 	addr = far_addr_bare(addr);
 	if (!size || !far_heap_chunk(&client->heap, addr))
 		return -EINVAL;
+	/* a WRITE of it may come still, and the next one who has it would find that there */
+	if (far_is_loose(task, far_addr_node(addr)))
+		return far_retire(task, addr, size);
 	class = far_class_of(&client->sb[far_addr_node(addr)], size);
 	if (class)
 		return free_class(task, client, addr, class);

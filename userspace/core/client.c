@@ -13,6 +13,7 @@
 #include "../base/why.h"
 #include "../space/format.h"
 #include "client_priv.h"
+#include "loose.h"
 #include "owed.h"
 #include "task.h"
 
@@ -274,7 +275,12 @@ void far_client_leave(struct far_task *task, struct far_client *client)
 	int err;
 
 	far_service_join(task, client);
-	err = far_client_stale(client) ? -ESTALE : leave_drain(task, client);
+	err = far_client_stale(client) ? -ESTALE : 0;
+	/* what is loose ends with the fence of this client, for which its entry waits */
+	if (!err && far_is_any_loose(task))
+		err = -EBUSY;
+	if (!err)
+		err = leave_drain(task, client);
 	if (!err) {
 		far_magazines_return(task, client);
 		err = far_trim(task, client, FAR_TRIM_ALL);

@@ -13,7 +13,10 @@
  * may still reach it: the service by a queue pair of its own. Nobody takes over then what
  * a task of this client has left behind: a word with the client's name may not have come yet,
  * or the verb that gives it back may come when another task has the word. And no sweep frees
- * a block for lost that a verb may still publish. Grace periods do not wait for loose verbs.
+ * a block for lost that a verb may still publish. Grace periods wait as well: an epoch is
+ * published when all has completed that was begun before, and a block that is freed unseen is
+ * retired instead. Else a late WRITE, or a CAS that expects 0, would change what is another
+ * block by then.
  *
  * A thread that never makes its connection anew must not hold up the others for ever. So a
  * verb is loose for FAR_LOOSE_NS at most: no network keeps a packet that long. A client that

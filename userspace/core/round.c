@@ -5,9 +5,11 @@
  * A round closes the set of blocks retired so far, READs E, which is their tag, and
  * turns the side on which tasks that enter are counted. When the side that was left is
  * empty, that E is published. Blocks whose tag is below `safe`, the least that any
- * living client has published as the arbiter saw it, are free.
+ * living client has published as the arbiter saw it, are free. While a verb of this client
+ * is loose (loose.h), something that was begun has not completed: nothing is published.
  */
 #include "client_priv.h"
+#include "loose.h"
 #include "task.h"
 
 /* The words of struct far_client_entry that a client writes, in one WRITE. */
@@ -105,7 +107,7 @@ static bool side_empty(struct far_client *client, uint32_t side)
 }
 
 /* Turns the side if the last turn is over, and publishes what can be. */
-static void gen_step(struct far_client *client, uint64_t epoch)
+static void gen_step(struct far_task *task, struct far_client *client, uint64_t epoch)
 {
 	uint32_t gen = atomic_load(&client->gen);
 
@@ -114,7 +116,8 @@ static void gen_step(struct far_client *client, uint64_t epoch)
 		gen ^= FAR_GEN_SIDE;
 		atomic_store(&client->gen, gen);
 	}
-	if (side_empty(client, ~gen & FAR_GEN_SIDE)) {
+	/* in this order: whoever leaves a verb loose says so before it leaves the side */
+	if (side_empty(client, ~gen & FAR_GEN_SIDE) && !far_is_any_loose(task)) {
 		client->published = client->pending;
 		client->pending = 0;
 		atomic_fetch_add(&client->turns, 1);
@@ -193,7 +196,7 @@ int far_round(struct far_task *task, struct far_client *client)
 	client->tagged = round;
 	line_note(task, client, &line);
 	reusable_advance(client, line.e.safe);
-	gen_step(client, line.e.epoch);
+	gen_step(task, client, line.e.epoch);
 	words = (struct entry_words){ ++client->beat, client->published,
 				      flushed_now(client) };
 	return entry_write(task, client, &words);
@@ -204,7 +207,7 @@ int far_round_park(struct far_task *task, struct far_client *client)
 	struct entry_words words = { FAR_BEAT_NONE, FAR_EPOCH_IDLE, FAR_EPOCH_IDLE };
 
 	atomic_fetch_and(&client->gen, ~FAR_GEN_ACTIVE);
-	if (!side_empty(client, 0) || !side_empty(client, 1)) {
+	if (!side_empty(client, 0) || !side_empty(client, 1) || far_is_any_loose(task)) {
 		atomic_fetch_or(&client->gen, FAR_GEN_ACTIVE);
 		return -EBUSY;
 	}

@@ -22,7 +22,8 @@
 
 /*
  * Whether nobody needs the service: no thread has run for a while; or, when the client
- * closes, none runs, and there is nothing in limbo and nothing to sweep.
+ * closes, none runs, and there is nothing in limbo and nothing to sweep, or both would have
+ * to wait for loose verbs.
  */
 static bool service_unneeded(struct far_task *task, struct far_client *client,
 			     unsigned *idle)
@@ -32,8 +33,9 @@ static bool service_unneeded(struct far_task *task, struct far_client *client,
 		return false;
 	}
 	return far_client_stale(client) ||
-	       (atomic_load(&client->closes) && far_is_drained(client) &&
-		(far_is_swept(client) || far_is_any_loose(task))) ||
+	       (atomic_load(&client->closes) &&
+		((far_is_drained(client) && far_is_swept(client)) ||
+		 far_is_any_loose(task))) ||
 	       (++*idle > IDLE_ROUNDS && !atomic_load(&client->nr_owed) &&
 		!atomic_load(&client->dir_owed));
 }
@@ -42,12 +44,15 @@ static bool service_unneeded(struct far_task *task, struct far_client *client,
  * Parks and says ENDED. False: not yet. A task is inside of an epoch, which rounds that go
  * on protect: *active stays. Or rounds begin anew: a thread has begun meanwhile; or nobody
  * knows what the client's entry says, and the others would wait for an epoch in it. Who
- * closes the client does all of it once more.
+ * closes the client does all of it once more, or leaves the entry to the fence, behind which
+ * no verb of this client is loose.
  */
 static bool service_finish(struct far_task *task, struct far_client *client, bool *active)
 {
 	int running = FAR_SERVICE_RUNNING, ended = FAR_SERVICE_ENDED;
-	int err = far_client_stale(client) ? 0 : far_round_park(task, client);
+	bool fenced = far_client_stale(client) ||
+		      (atomic_load(&client->closes) && far_is_any_loose(task));
+	int err = fenced ? 0 : far_round_park(task, client);
 
 	*active = err == -EBUSY;
 	if (err == -EBUSY || (err && err != -ESTALE && !atomic_load(&client->closes)))

@@ -10,6 +10,7 @@
 
 #include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/client_priv.h"
+#include "../../../../userspace/core/epoch.h"
 #include "../../../../userspace/core/lock.h"
 #include "../../../../userspace/core/loose.h"
 #include "../../../../userspace/core/owed.h"
@@ -20,6 +21,9 @@
 #define MS		UINT64_C(1000000)
 #define SETTLE_NS	(20 * MS)	/* the service has done what it can by then */
 #define MINE		UINT64_C(0x1234)
+#define SIZE		4096u		/* of blocks, */
+#define BLOCKS		16u		/* of which a magazine holds fewer, */
+#define ALLOCS		256u		/* and a client finds one that is free among so many */
 
 /*
  * A back end that holds back one CAS: it completes with an error, and stays on its way as
@@ -145,6 +149,8 @@ struct bed {
 	struct rig rig;
 	struct late_nic *late;
 	uint64_t word;		/* in far memory: 0 */
+	uint64_t block[BLOCKS];	/* that are given back */
+	bool retires;
 	int broke, done;
 };
 
@@ -389,6 +395,82 @@ static void lock_is_not_left_late(void **state)
 	rig_close(&bed.rig);
 }
 
+/* Whether a thread that allocates gets one of the blocks. */
+static bool block_is_given(struct bed *bed, struct far_task *task, unsigned allocs)
+{
+	uint64_t addr[2 * ALLOCS];
+	bool given = false;
+	unsigned nr, i;
+
+	for (nr = 0; nr < allocs && !given; nr++) {
+		assert_int_equal(far_alloc(task, 0, SIZE, &addr[nr]), 0);
+		for (i = 0; i < BLOCKS; i++)
+			given |= addr[nr] == bed->block[i];
+	}
+	while (nr--)
+		far_free(task, addr[nr], SIZE);
+	return given;
+}
+
+static void other_allocs(struct far_task *task, void *arg)
+{
+	struct bed *bed = arg;
+
+	while (!bed->broke)
+		far_sleep(task, MS);
+	assert_int_equal(far_epoch_enter(task), 0);
+	for (unsigned i = 0; i < BLOCKS && bed->retires; i++)
+		assert_int_equal(far_retire(task, bed->block[i], SIZE), 0);
+	far_epoch_exit(task);
+	far_sleep(task, SETTLE_NS);
+	assert_false(block_is_given(bed, task, ALLOCS));
+	bed->done = 1;
+	while (bed->done < 2)
+		far_sleep(task, MS);
+	far_sleep(task, SETTLE_NS);
+	/* those of the first time are free, too */
+	assert_true(block_is_given(bed, task, 2 * ALLOCS));
+}
+
+/* A block is no new one while a verb to it may come, whoever gives it back. */
+static void block_waits(bool retires)
+{
+	struct far_thread *thread;
+	struct far_task *task;
+	struct bed bed;
+
+	bed_open(&bed);
+	bed.retires = retires;
+	task = rig_enter(&bed.rig, 0);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		assert_int_equal(far_alloc(task, 0, SIZE, &bed.block[i]), 0);
+	assert_int_equal(far_thread_start(bed.rig.far[0], 1, other_allocs, &bed, &thread), 0);
+	far_sleep(task, MS);
+	cas_breaks(&bed, task, 0, MINE, 1);
+	for (unsigned i = 0; i < BLOCKS && !retires; i++)
+		assert_int_equal(far_free(task, bed.block[i], SIZE), 0);
+	bed.broke = 1;
+	while (!bed.done)
+		far_sleep(task, MS);
+	reconnect(&bed, task);
+	bed.done = 2;
+	far_thread_join(thread);
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+static void retired_waits(void **state)
+{
+	(void)state;
+	block_waits(true);
+}
+
+static void freed_waits(void **state)
+{
+	(void)state;
+	block_waits(false);
+}
+
 /* No sweep frees for lost what a late verb publishes. */
 static void no_sweep_meanwhile(void **state)
 {
@@ -423,6 +505,8 @@ int main(void)
 		cmocka_unit_test(lock_is_taken_behind_it),
 		cmocka_unit_test(lock_is_not_left),
 		cmocka_unit_test(lock_is_not_left_late),
+		cmocka_unit_test(retired_waits),
+		cmocka_unit_test(freed_waits),
 		cmocka_unit_test(no_sweep_meanwhile),
 	};
 
