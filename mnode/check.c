@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Counts every page while the NIC is frozen; see check.h.
- */
+/* Counts every page while the NIC is frozen, in pieces; see check.h. */
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "check.h"
+
+/* Work per call: what is looked at, where a queue counts as so many. */
+#define STEP		32768u
+#define QUEUE_COST	(STEP / 4)	/* a card is asked for the position of each */
+#define REST_TRIES	5000u		/* calls in which the lender has to come to rest */
 
 /* The place where a page was found. */
 enum place {
@@ -20,15 +24,6 @@ enum place {
 	IN_AGENT,
 	IN_POOL,
 	IN_SPACE,
-};
-
-struct count {
-	const struct pool *pool;
-	const struct sess *sess;	/* the session that is being counted */
-	uint8_t *place;			/* for each page: enum place */
-	uint64_t *known;		/* ring positions that a chain or the agent has taken */
-	size_t nr_known;
-	struct check_result *res;
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -56,29 +51,49 @@ static const char *place_name(enum place place)
 	return names[place];
 }
 
+static uint8_t *places(const struct check *c)
+{
+	return c->place.va;
+}
+
+/* The session that is being counted. */
+static const struct sess *check_sess(const struct check *c)
+{
+	return c->m->sess[c->sess];
+}
+
+/* Goes on with nr things, as far as this call may.  True: the last one has been seen. */
+static bool check_walk(struct check *c, uint64_t nr, void (*see)(struct check *c, uint64_t i))
+{
+	for (; c->at < nr && c->left; c->at++, c->left--)
+		see(c, c->at);
+	return c->at >= nr;
+}
+
 /* @where: index of the table entry, ring position or holder; for the message only. */
-static void count_page(struct count *c, uint64_t addr, enum place place,
+static void count_page(struct check *c, uint64_t addr, enum place place,
 		       uint64_t where)
 {
-	struct check_result *res = c->res;
+	const struct sess *s = check_sess(c);
+	struct check_result *res = &c->res;
 	uint64_t page;
 
-	if (!page_index(addr, c->pool->pages, &page) ||
-	    c->pool->owner[page] != c->sess->owner) {
+	if (!page_index(addr, c->m->pool.pages, &page) ||
+	    c->m->pool.owner[page] != s->owner) {
 		res->foreign++;
 		problem(res, "%#" PRIx64 " in %s (%" PRIu64 ") of session %"
 			PRIu64 " is not a page of its", addr,
-			place_name(place), where, c->sess->id);
+			place_name(place), where, s->id);
 		return;
 	}
-	if (c->place[page] != NOWHERE) {
+	if (places(c)[page] != NOWHERE) {
 		res->doubled++;
 		problem(res, "page %" PRIu64 " is in %s and in %s (%" PRIu64
-			")", page, place_name(c->place[page]),
+			")", page, place_name(places(c)[page]),
 			place_name(place), where);
 		return;
 	}
-	c->place[page] = place;
+	places(c)[page] = place;
 	switch (place) {
 	case IN_RING:
 		res->free++;
@@ -102,10 +117,15 @@ static uint64_t slot_page(const struct ring *ring, uint64_t slot)
 	return be64toh(ring->slot[ring_index(ring->log_len, slot)]);
 }
 
-static int see_holder(struct count *c, const struct queue *q, uint16_t bb,
+static void known_add(struct check *c, uint64_t slot)
+{
+	c->known[c->nr_known++] = slot;
+}
+
+static int see_holder(struct check *c, const struct queue *q, uint16_t bb,
 		      unsigned int holder)
 {
-	const struct ring *ring = &c->sess->ring;
+	const struct ring *ring = &check_sess(c)->ring;
 	bool own = wrc_has_register(q->prog);
 	struct wrc_held held;
 	int r = queue_held(q, bb, holder, &held);
@@ -117,46 +137,86 @@ static int see_holder(struct count *c, const struct queue *q, uint16_t bb,
 	if (held.page)
 		count_page(c, held.page, own ? IN_REGISTER : IN_CHAIN, holder);
 	if (held.slot)
-		c->known[c->nr_known++] = held.slot;
+		known_add(c, held.slot);
 	if (held.slot && slot_page(ring, held.slot))
 		count_page(c, slot_page(ring, held.slot),
 			   own ? IN_REGISTER : IN_CHAIN, holder);
 	return 0;
 }
 
-static void see_queue(struct count *c, const struct queue *q)
+/* i: number of the queue * ODRP_WIRE_NR_CHAINS + chain. */
+static void see_queue(struct check *c, uint64_t i)
 {
-	unsigned int i, nr = queue_nr_holders(q);
+	const struct queue *q = check_sess(c)->queues[i / ODRP_WIRE_NR_CHAINS]
+						     [i % ODRP_WIRE_NR_CHAINS];
+	unsigned int k, nr = q ? queue_nr_holders(q) : 0;
 	uint16_t bb;
 	int r;
 
+	if (!q)
+		return;
+	c->left -= c->left < QUEUE_COST ? c->left - 1 : QUEUE_COST - 1;
 	r = queue_position(q, &bb);
-	for (i = 0; !r && i < nr; i++)
-		r = see_holder(c, q, bb, i);
+	for (k = 0; !r && k < nr; k++)
+		r = see_holder(c, q, bb, k);
 	if (r) {
-		problem(c->res, "cannot tell what chain %s of session %" PRIu64
-			" holds", q->prog->name, c->sess->id);
-		c->res->foreign++;
+		problem(&c->res, "cannot tell what chain %s of session %" PRIu64
+			" holds", q->prog->name, check_sess(c)->id);
+		c->res.foreign++;
 	}
 }
 
-static bool is_known(const struct count *c, uint64_t slot)
+static void see_entry(struct check *c, uint64_t i)
 {
-	size_t i;
+	__be64 addr = check_sess(c)->tt.entries[i];
 
-	for (i = 0; i < c->nr_known; i++) {
-		if (c->known[i] == slot)
-			return true;
-	}
-	return false;
+	if (addr)
+		count_page(c, be64toh(addr), IN_TABLE, i);
 }
 
-/* A ring position from head to tail (@live) must have a page. Any other one must be empty,
- * unless ring_compact_some() has yet to visit it (!@sorted). */
-static void see_slot(struct count *c, uint64_t slot, bool live, bool sorted)
+/* i: of the pages in the agent's hand, and behind them of the ring positions that the head
+ * has passed for the agent. */
+static void see_hand(struct check *c, uint64_t i)
 {
-	const struct ring *ring = &c->sess->ring;
+	const struct sess *s = check_sess(c);
+	const struct ring *ring = &s->ring;
+	uint64_t slot;
+
+	if (i < s->hand.nr) {
+		count_page(c, s->hand.at[i], IN_AGENT, i);
+		return;
+	}
+	i -= s->hand.nr;
+	slot = ring_advance(ring->log_len, s->taken, i);
+	known_add(c, slot);
+	if (slot_page(ring, slot))
+		count_page(c, slot_page(ring, slot), IN_AGENT, i);
+}
+
+static int known_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_known(const struct check *c, uint64_t slot)
+{
+	return c->nr_known && bsearch(&slot, c->known, c->nr_known, sizeof(slot),
+				      known_compare);
+}
+
+/*
+ * A ring position from head to tail must have a page. Any other one must be empty, unless
+ * ring_compact_some() has yet to visit it. i: position behind the head.
+ */
+static void see_slot(struct check *c, uint64_t i)
+{
+	const struct ring *ring = &check_sess(c)->ring;
+	bool live = i < c->nr_live, sorted = i < ring_slots(ring->log_len) - ring->unsorted;
+	uint64_t slot = ring_advance(ring->log_len, c->head, i);
 	uint64_t addr = slot_page(ring, slot);
+	struct check_result *res = &c->res;
 
 	if ((!addr && !live) || is_known(c, slot))
 		return;
@@ -164,158 +224,196 @@ static void see_slot(struct count *c, uint64_t slot, bool live, bool sorted)
 		count_page(c, addr, IN_RING, ring_index(ring->log_len, slot));
 	if (addr && (live || !sorted))
 		return;
-	problem(c->res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
-		ring_index(ring->log_len, slot), c->sess->id,
+	problem(res, "slot %" PRIu64 " of session %" PRIu64 "'s ring is %s",
+		ring_index(ring->log_len, slot), check_sess(c)->id,
 		addr ? "behind the tail, and not empty" : "empty");
-	c->res->stray += !!addr;
-	c->res->empty += !addr;
+	res->stray += !!addr;
+	res->empty += !addr;
 }
 
-static void see_ring(struct count *c)
+/* Notes where the ring begins.  False: it makes no sense. */
+static bool ring_begin(struct check *c)
 {
-	const struct ring *ring = &c->sess->ring;
-	uint64_t head = *ring->head, tail = *ring->tail, n, i;
-	uint64_t sorted = ring_slots(ring->log_len) - ring->unsorted;
-	struct check_result *res = c->res;
+	const struct ring *ring = &check_sess(c)->ring;
+	uint64_t head = *ring->head, tail = *ring->tail, n;
+	struct check_result *res = &c->res;
 
 	if (!ring_valid(ring->log_len, head) ||
 	    !ring_valid(ring->log_len, tail)) {
 		problem(res, "head %#" PRIx64 " or tail %#" PRIx64
 			" of session %" PRIu64 "'s ring points out of it",
-			head, tail, c->sess->id);
+			head, tail, check_sess(c)->id);
 		res->foreign++;
-		return;
+		return false;
 	}
 	n = ring_distance(ring->log_len, head, tail);
 	if (n > ring_slots(ring->log_len) / 2) {
 		res->overtaken += ring_slots(ring->log_len) - n;
 		n = 0;
 	}
-	for (i = 0; i < ring_slots(ring->log_len); i++)
-		see_slot(c, ring_advance(ring->log_len, head, i), i < n, i < sorted);
-}
-
-static void see_hand(struct count *c)
-{
-	const struct sess *s = c->sess;
-	uint64_t slot;
-	size_t i;
-
-	for (i = 0; i < s->hand.nr; i++)
-		count_page(c, s->hand.at[i], IN_AGENT, i);
-	for (i = 0; i < s->nr_taken; i++) {
-		slot = ring_advance(s->ring.log_len, s->taken, i);
-		c->known[c->nr_known++] = slot;
-		if (slot_page(&s->ring, slot))
-			count_page(c, slot_page(&s->ring, slot), IN_AGENT, i);
-	}
-}
-
-static void see_sess(struct count *c, const struct sess *s)
-{
-	unsigned int n, chain;
-	struct queue *q;
-	uint64_t i;
-
-	c->sess = s;
-	c->nr_known = 0;
-	sess_for_each_queue(s, n, chain, q)
-		see_queue(c, q);
-	for (i = 0; i < s->tt.nr_slots; i++) {
-		if (s->tt.entries[i])
-			count_page(c, be64toh(s->tt.entries[i]), IN_TABLE, i);
-	}
-	see_hand(c);
-	see_ring(c);
+	c->head = head;
+	c->nr_live = n;
+	return true;
 }
 
 /* Counts all pages of the session at once: they return to the pool wherever they are, or
  * are withheld as long as a chain does not stop. */
-static void see_dying(struct count *c, const struct sess *s)
+static void see_dying(struct check *c)
 {
+	const struct sess *s = check_sess(c);
+
+	c->dying[s->owner] = s->state == SESS_ENDING;
 	if (sess_unstopped(s))
-		c->res->withheld += s->lent;
+		c->res.withheld += s->lent;
 	else
-		c->res->returning += s->lent;
+		c->res.returning += s->lent;
 }
 
-static void see_pool(struct count *c)
+static void see_free(struct check *c, uint64_t i)
 {
-	const struct pool *pool = c->pool;
-	uint64_t i, page;
+	uint64_t page = c->m->pool.free[i];
 
-	c->res->pool = pool->nr_free;
-	for (i = 0; i < pool->nr_free; i++) {
-		page = pool->free[i];
-		if (c->place[page] != NOWHERE) {
-			c->res->doubled++;
-			problem(c->res, "page %" PRIu64 " is in the pool and "
-				"in %s", page, place_name(c->place[page]));
-		}
-		c->place[page] = IN_POOL;
+	if (places(c)[page] != NOWHERE) {
+		c->res.doubled++;
+		problem(&c->res, "page %" PRIu64 " is in the pool and in %s", page,
+			place_name(places(c)[page]));
 	}
+	places(c)[page] = IN_POOL;
+	c->res.pool++;
 }
 
-static void see_space(struct count *c, const struct space *space)
+static void see_space(struct check *c, uint64_t i)
 {
-	uint64_t i, page;
+	const struct space *space = c->space;
+	uint64_t page = space->page + i;
 
-	for (i = 0; i < space->nr_pages; i++) {
-		page = space->page + i;
-		if (c->place[page] != NOWHERE) {
-			c->res->doubled++;
-			problem(c->res, "page %" PRIu64 " is in space %s and in %s", page,
-				space->host.name, place_name(c->place[page]));
-		} else if (c->pool->owner[page] != POOL_SPACES) {
-			c->res->foreign++;
-			problem(c->res, "page %" PRIu64 " of space %s is a session's",
-				page, space->host.name);
-		}
-		c->place[page] = IN_SPACE;
+	if (places(c)[page] != NOWHERE) {
+		c->res.doubled++;
+		problem(&c->res, "page %" PRIu64 " is in space %s and in %s", page,
+			space->host.name, place_name(places(c)[page]));
+	} else if (c->m->pool.owner[page] != POOL_SPACES) {
+		c->res.foreign++;
+		problem(&c->res, "page %" PRIu64 " of space %s is a session's",
+			page, space->host.name);
 	}
-	c->res->spaces += space->nr_pages;
+	places(c)[page] = IN_SPACE;
+	c->res.spaces++;
 }
 
-static bool owner_is_dying(const struct manager *m, uint16_t owner)
+static void see_lost(struct check *c, uint64_t page)
 {
-	unsigned int i;
+	if (places(c)[page] != NOWHERE || c->dying[c->m->pool.owner[page]])
+		return;
+	c->res.lost++;
+	problem(&c->res, "page %" PRIu64 " is nowhere", page);
+}
 
-	for (i = 0; i < m->nr_sess; i++) {
-		if (m->sess[i]->owner == owner)
-			return m->sess[i]->state == SESS_ENDING;
+/* ---- stages: true when the stage is done ------------------------------------------- */
+
+/* The NIC may be moving a batch of pages for the lender: let it finish. */
+static bool stage_rest(struct check *c)
+{
+	const struct nic_node_ops *ops = c->m->nic->node->ops;
+
+	if (!lend_quiesce(&c->m->lender)) {
+		if (++c->tries == REST_TRIES)
+			c->err = -EBUSY;
+		return false;
+	}
+	c->res.exact = c->frozen = !ops->freeze(c->m->nic);
+	return true;
+}
+
+static void check_thaw(struct check *c)
+{
+	if (c->frozen)
+		c->m->nic->node->ops->thaw(c->m->nic);
+	c->frozen = false;
+}
+
+/* Goes on to the next session that is not ending.  False: there is none. */
+static bool sess_find(struct check *c)
+{
+	for (; c->sess < c->m->nr_sess && c->left; c->sess++, c->left--) {
+		if (sess_is_live(check_sess(c)))
+			return true;
+		see_dying(c);
 	}
 	return false;
 }
 
-static void find_lost(struct count *c, const struct manager *m)
+static bool stage_queues(struct check *c)
 {
-	uint64_t page;
+	const struct sess *s;
 
-	for (page = 0; page < m->pool.pages; page++) {
-		if (c->place[page] != NOWHERE ||
-		    owner_is_dying(m, m->pool.owner[page]))
-			continue;
-		c->res->lost++;
-		problem(c->res, "page %" PRIu64 " is nowhere", page);
+	if (!sess_find(c)) {
+		if (c->sess == c->m->nr_sess)
+			c->stage = CHECK_RING;	/* the pool follows */
+		return c->sess == c->m->nr_sess;
 	}
+	s = check_sess(c);
+	return check_walk(c, s->nr_queues * ODRP_WIRE_NR_CHAINS, see_queue);
 }
 
-static void count_all(struct count *c, struct manager *m)
+static bool stage_table(struct check *c)
 {
-	const struct space *space;
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++) {
-		if (sess_is_live(m->sess[i]))
-			see_sess(c, m->sess[i]);
-		else
-			see_dying(c, m->sess[i]);
-	}
-	see_pool(c);
-	for (space = m->spaces.list; space; space = space->next)
-		see_space(c, space);
-	find_lost(c, m);
+	return check_walk(c, check_sess(c)->tt.nr_slots, see_entry);
 }
+
+static bool stage_hand(struct check *c)
+{
+	const struct sess *s = check_sess(c);
+
+	if (!check_walk(c, s->hand.nr + s->nr_taken, see_hand))
+		return false;
+	qsort(c->known, c->nr_known, sizeof(c->known[0]), known_compare);
+	c->left = 0;
+	return true;
+}
+
+/* Goes back to the queues of the next session. */
+static bool stage_ring(struct check *c)
+{
+	const struct ring *ring = &check_sess(c)->ring;
+
+	if ((c->at || ring_begin(c)) &&
+	    !check_walk(c, ring_slots(ring->log_len), see_slot))
+		return false;
+	c->nr_known = 0;
+	c->at = 0;
+	c->sess++;
+	c->stage = CHECK_QUEUES;
+	return false;
+}
+
+static bool stage_pool(struct check *c)
+{
+	return check_walk(c, c->m->pool.nr_free, see_free);
+}
+
+static bool stage_spaces(struct check *c)
+{
+	for (; c->space; c->space = c->space->next, c->at = 0)
+		if (!check_walk(c, c->space->nr_pages, see_space))
+			return false;
+	return true;
+}
+
+static bool stage_lost(struct check *c)
+{
+	if (!check_walk(c, c->m->pool.pages, see_lost))
+		return false;
+	check_thaw(c);
+	return true;
+}
+
+static bool stage_free(struct check *c)
+{
+	c->left = 0;
+	return mem_shrink(&c->place);
+}
+
+/* ---- a count ------------------------------------------------------------------------- */
 
 static size_t max_known(const struct manager *m)
 {
@@ -333,34 +431,74 @@ static size_t max_known(const struct manager *m)
 	return most + SESS_TAKE_BATCH;
 }
 
-static void count_free(struct count *c)
+int check_begin(struct manager *m)
 {
-	free(c->known);
-	free(c->place);
-}
-
-int check_pages(struct manager *m, struct check_result *ret_res)
-{
-	struct count c = { .pool = &m->pool, .res = ret_res };
+	struct check *c;
 	int r;
 
-	*ret_res = (struct check_result){ .total = m->pool.pages };
-	/* The NIC may be moving a batch of pages for the lender: let it finish. */
-	r = lend_quiesce(&m->lender);
-	if (r)
-		return r;
-	c.place = calloc(m->pool.pages, 1);
-	c.known = calloc(max_known(m), sizeof(*c.known));
-	if (!c.place || !c.known) {
-		count_free(&c);
+	if (m->check)
+		return -EBUSY;
+	c = calloc(1, sizeof(*c));
+	if (!c)
 		return -ENOMEM;
+	c->m = m;
+	c->space = m->spaces.list;
+	c->res.total = m->pool.pages;
+	r = mem_map(m->pool.pages, 0, &c->place);
+	c->known = calloc(max_known(m), sizeof(*c->known));
+	if (!r && !c->known)
+		r = -ENOMEM;
+	m->check = c;
+	if (r)
+		check_end(m);
+	return r;
+}
+
+void check_end(struct manager *m)
+{
+	struct check *c = m->check;
+
+	if (!c)
+		return;
+	m->check = NULL;
+	check_thaw(c);
+	mem_unmap(&c->place);
+	free(c->known);
+	free(c);
+}
+
+enum lend_todo check_some(struct manager *m)
+{
+	static bool (*const stages[CHECK_DONE])(struct check *c) = {
+		[CHECK_REST] = stage_rest, [CHECK_QUEUES] = stage_queues,
+		[CHECK_TABLE] = stage_table, [CHECK_HAND] = stage_hand,
+		[CHECK_RING] = stage_ring, [CHECK_POOL] = stage_pool,
+		[CHECK_SPACES] = stage_spaces, [CHECK_LOST] = stage_lost,
+		[CHECK_FREE] = stage_free,
+	};
+	struct check *c = m->check;
+
+	c->left = STEP;
+	while (c->left && c->stage != CHECK_DONE && stages[c->stage](c)) {
+		c->stage++;
+		c->at = 0;
 	}
-	ret_res->exact = !m->nic->node->ops->freeze(m->nic);
-	count_all(&c, m);
-	if (ret_res->exact)
-		m->nic->node->ops->thaw(m->nic);
-	count_free(&c);
-	return 0;
+	return c->stage == CHECK_REST ? LEND_WAIT : LEND_MORE;
+}
+
+bool check_runs(const struct manager *m)
+{
+	return m->check && !m->check->err && m->check->stage != CHECK_DONE;
+}
+
+int check_result(const struct manager *m, struct check_result *ret_res)
+{
+	if (!m->check)
+		return -ENOENT;
+	if (check_runs(m))
+		return -EAGAIN;
+	*ret_res = m->check->res;
+	return m->check->err;
 }
 
 bool check_ok(const struct check_result *res)

@@ -2,6 +2,11 @@
 /*
  * Counts the pages of the pool. Each page must be in exactly one place, and the place
  * must belong to the owner of the page: then no page is lost and none is lent twice.
+ *
+ * A count takes many turns of the event loop, each of which looks at a bounded number of
+ * pages.  The NIC is frozen meanwhile, if it can be, and the manager begins nothing: it
+ * takes no events, looks at no heartbeats and moves no pages.  So no page changes its place,
+ * but by chains of a NIC that cannot be frozen.  The control socket and metrics go on.
  */
 #ifndef MNODE_CHECK_H
 #define MNODE_CHECK_H
@@ -41,8 +46,63 @@ struct check_result {
 	char problems[CHECK_MAX_PROBLEMS][CHECK_PROBLEM_LEN];
 };
 
-/* Returns 0, -ENOMEM, or -EBUSY if the lender does not come to rest. */
-int check_pages(struct manager *m, struct check_result *ret_res);
+/* What a count does, in this order; from CHECK_QUEUES to CHECK_RING for each session. */
+enum check_stage {
+	CHECK_REST,		/* wait for the lender, and freeze the NIC */
+	CHECK_QUEUES,		/* page registers, and what chains hold */
+	CHECK_TABLE,
+	CHECK_HAND,
+	CHECK_RING,
+	CHECK_POOL,
+	CHECK_SPACES,
+	CHECK_LOST,		/* pages that are nowhere; then let the NIC go on */
+	CHECK_FREE,		/* memory */
+	CHECK_DONE,
+};
+
+/**
+ * struct check - a count
+ * @at:		index of what is looked at next, in this stage
+ * @left:	how much this call may still look at
+ * @tries:	calls in which the lender was not at rest
+ * @err:	-errno: the count has failed
+ * @frozen:	the NIC is frozen
+ * @sess:	index of the session that is being counted
+ * @head, @nr_live: its ring: position of the head; positions from head to tail
+ * @space:	the space that is being counted
+ * @place:	for each page, where it was found
+ * @known, @nr_known: ring positions of the session that a chain or the agent has taken
+ * @dying:	by owner number: the session is ending
+ */
+struct check {
+	struct manager *m;
+	enum check_stage stage;
+	uint64_t at;
+	unsigned int left, tries;
+	int err;
+	bool frozen;
+	unsigned int sess;
+	uint64_t head, nr_live;
+	const struct space *space;
+	struct mem place;
+	uint64_t *known;
+	size_t nr_known;
+	struct check_result res;
+	bool dying[UINT16_MAX + 1];
+};
+
+/* Begins a count, which manager_work() goes on with.  -EBUSY: there is one, or its result,
+ * already; -ENOMEM. */
+int check_begin(struct manager *m);
+/* Ends the count, or drops its result.  There may be none. */
+void check_end(struct manager *m);
+/* True: a count is under way. */
+bool check_runs(const struct manager *m);
+/* Does a bounded piece of the count. */
+enum lend_todo check_some(struct manager *m);
+/* -EAGAIN: the count is under way; -ENOENT: there is none; -EBUSY: the lender did not come
+ * to rest. */
+int check_result(const struct manager *m, struct check_result *ret_res);
 bool check_ok(const struct check_result *res);
 
 #endif /* MNODE_CHECK_H */

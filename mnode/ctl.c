@@ -65,6 +65,8 @@ static int ctl_answer(void *arg, const char *question, size_t got, size_t *ret_u
 		return -ENOMEM;
 	obj = line_answer(arg, line);
 	free(line);
+	if (!obj)
+		return -EAGAIN;
 	r = text_of(obj, ret_text);
 	json_object_put(obj);
 	*ret_used = end + 1 - question;
@@ -195,6 +197,11 @@ remove_directory:
 free_ctl:
 	free(ctl);
 	return r;
+}
+
+void ctl_again(struct ctl *ctl)
+{
+	serve_again(ctl->serve);
 }
 
 void ctl_free(struct ctl *ctl)

@@ -13,7 +13,6 @@
 #define SCRUB_STEP	1024	/* the same, if pages are cleared: a millisecond */
 #define COMPACT_STEP	32768	/* positions of a ring that is put in order */
 #define EMPTY_STEP	16384	/* pages out of a ring that no chain uses */
-#define QUIESCE_TRIES	1000000	/* polls of a NIC that is at work */
 
 /* Memory of the loopback queue pair. */
 struct staging {
@@ -440,13 +439,11 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	return todo;
 }
 
-int lend_quiesce(struct lender *l)
+bool lend_quiesce(struct lender *l)
 {
-	unsigned int tries;
-
-	for (tries = 0; tries < QUIESCE_TRIES && l->state != LEND_IDLE; tries++)
+	if (l->state != LEND_IDLE)
 		lender_drive(l);
-	return l->state == LEND_IDLE ? 0 : -EBUSY;
+	return l->state == LEND_IDLE;
 }
 
 /* ---- without the NIC ------------------------------------------------------------ */

@@ -113,8 +113,9 @@ static inline uint64_t lend_about(const struct sess *s)
 	return s->lent - s->armed - s->astray - s->hand.nr - s->nr_taken;
 }
 
-/* Waits until the lender is idle. -EBUSY: that takes too long. */
-int lend_quiesce(struct lender *l);
+/* Goes on with the batch that the NIC is moving, and begins no other one. True: there is
+ * none any more. */
+bool lend_quiesce(struct lender *l);
 /*
  * Call this in the states STOPPING to FILLING, while all chains of the session stand still.
  * Does a piece of putting the ring in order, and then of filling or emptying the ring until

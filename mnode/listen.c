@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <own/words.h>
+#include "check.h"
 #include "log.h"
 #include "manager.h"
 
@@ -751,6 +752,8 @@ void manager_events(struct manager *m)
 	struct nic_event ev;
 	unsigned int i;
 
+	if (check_runs(m))
+		return;
 	for (i = 0; i < EVENTS_STEP; i++) {
 		if (m->nic->ops->event(m->nic, &ev))
 			break;

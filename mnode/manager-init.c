@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <own/words.h>
 #include "adopt.h"
+#include "check.h"
 #include "early.h"
 #include "log.h"
 #include "manager.h"
@@ -598,6 +599,7 @@ void manager_fini(struct manager *m)
 	struct sess *s;
 	unsigned int i;
 
+	check_end(m);
 	for (i = 0; i < m->nr_sess; i++)
 		sess_free(m->sess[i]);
 	while ((s = m->old)) {

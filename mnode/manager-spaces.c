@@ -2,12 +2,14 @@
 /* Spaces of the manager: what they take of the pool is not lent. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include "manager.h"
+#include "check.h"
 
 uint64_t manager_spaces(struct manager *m, uint64_t now)
 {
 	uint64_t had = m->spaces.nr_pages, next;
 
+	if (check_runs(m))
+		return now;
 	if (manager_health_silent(m))
 		return now + FAR_EPOCH_NS;
 	next = spaces_step(&m->spaces, now);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "adopt.h"
+#include "check.h"
 #include "log.h"
 #include "manager.h"
 
@@ -266,6 +267,7 @@ void manager_say_goodbye(struct manager *m)
 	unsigned int i;
 
 	m->ending = true;
+	check_end(m);
 	for (i = 0; i < m->nr_sess; i++)
 		manager_kill(m, m->sess[i], WHY_EVICTED);
 }
@@ -275,6 +277,7 @@ void manager_pause(struct manager *m)
 	unsigned int i;
 
 	m->ending = true;
+	check_end(m);
 	for (i = 0; i < m->nr_sess; i++)
 		if (m->sess[i]->state == SESS_OPENING ||
 		    (sess_is_live(m->sess[i]) && m->sess[i]->had_queue))
@@ -430,6 +433,9 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	bool silent = manager_health_silent(m);
 	unsigned int i;
 
+	/* Nobody is heard while pages are counted, so that time is nobody's silence. */
+	if (check_runs(m))
+		return;
 	if (elapsed_ms > most)
 		elapsed_ms = most;
 	audit_tick(&m->audit, elapsed_ms);
@@ -688,6 +694,8 @@ enum lend_todo manager_work(struct manager *m)
 		manager_health_some(m);
 	if (manager_health_silent(m))
 		return LEND_NOTHING;
+	if (check_runs(m))
+		return check_some(m);
 	shaking = door_work(&m->door);
 	more = work_some(m);
 	/* Whoever waits for the READ looks again, also if lend_run() takes its completion. */

@@ -17,6 +17,8 @@
 #include "spaces.h"
 #include "stock.h"
 
+struct check;		/* check.h */
+
 /**
  * struct health - the questions of one heartbeat period to the NIC
  * @due:	not all have been asked
@@ -60,6 +62,7 @@ struct health {
  * @next_job, @next_arm: counters that select the next job and the next session to arm;
  *		they are never reset
  * @health:	which queue pairs the NIC is asked about next
+ * @check:	counts the pages; NULL: no count is under way, and there is no result
  * @longest_turn_ns: the longest turn of the event loop; mnoded.c measures it
  */
 struct manager {
@@ -92,6 +95,7 @@ struct manager {
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 	unsigned int next_job, next_arm;
 	struct health health;
+	struct check *check;
 	uint64_t longest_turn_ns;
 };
 

@@ -19,6 +19,7 @@
 #include <nic/mlx5.h>
 #include <nic/soft.h>
 #include <own/own.h>
+#include "check.h"
 #include "ctl.h"
 #include "http.h"
 #include "log.h"
@@ -348,11 +349,23 @@ static void spaces_look(struct daemon *d)
 	sd_event_source_set_enabled(d->spaces, SD_EVENT_ONESHOT);
 }
 
+/* The pages have been counted: answers those who asked, and those who wait for the end of
+ * the count.  One of them may begin another count. */
+static void count_end(struct daemon *d)
+{
+	if (!d->m.check || check_runs(&d->m))
+		return;
+	ctl_again(d->ctl);
+	if (!check_runs(&d->m))
+		check_end(&d->m);
+}
+
 /* Runs after each event: does the pending work of spaces and of the manager. */
 static int on_post(sd_event_source *source, void *arg)
 {
 	struct daemon *d = arg;
 
+	count_end(d);
 	spaces_look(d);
 	switch (manager_work(&d->m)) {
 	case LEND_NOTHING:

@@ -18,6 +18,7 @@
 
 enum client_state {
 	CLIENT_ASKS,		/* the request is not complete yet */
+	CLIENT_WAITS,		/* the answer is not known yet */
 	CLIENT_HEARS,		/* the client has not taken the whole answer yet */
 	CLIENT_LEAVES,		/* the client has the answer; further input is discarded */
 };
@@ -118,6 +119,10 @@ static int client_enter(struct client *c, enum client_state state)
 	const struct serve_rules *rules = &c->serve->rules;
 
 	c->state = state;
+	if (state == CLIENT_WAITS) {
+		c->end_usec = NEVER;
+		return sd_event_source_set_io_events(c->source, 0);
+	}
 	c->end_usec = loop_usec(c->serve) + (state == CLIENT_HEARS ? rules->answer_usec :
 								     rules->ask_usec);
 	return sd_event_source_set_io_events(c->source, state == CLIENT_HEARS || c->more ?
@@ -160,7 +165,8 @@ static int client_send(struct client *c)
 	return 1;
 }
 
-/* 1: there is an answer; 0: the request is not complete. */
+/* 1: there is an answer; 0: the request is not complete; -EAGAIN: the answer is not known
+ * yet. */
 static int client_answer(struct client *c)
 {
 	const struct serve *serve = c->serve;
@@ -185,6 +191,8 @@ static int client_talk(struct client *c)
 
 	if (c->state == CLIENT_ASKS) {
 		r = client_answer(c);
+		if (r == -EAGAIN)
+			return client_enter(c, CLIENT_WAITS);
 		if (r < 0)
 			return r;
 		if (!r)
@@ -208,6 +216,9 @@ static int client_work(struct client *c)
 {
 	ssize_t n;
 
+	/* No input is awaited: the client has gone. */
+	if (c->state == CLIENT_WAITS)
+		return -ECONNRESET;
 	if (c->state == CLIENT_LEAVES)
 		return client_drain(c);
 	if (c->state == CLIENT_HEARS)
@@ -421,6 +432,21 @@ int serve_new(sd_event *event, int fd, const struct serve_rules *rules, void *ar
 	}
 	*ret_serve = serve;
 	return 0;
+}
+
+void serve_again(struct serve *serve)
+{
+	struct client *c = serve->clients, *then;
+
+	for (; c; c = then) {
+		then = c->next;
+		if (c->state != CLIENT_WAITS)
+			continue;
+		c->state = CLIENT_ASKS;
+		if (client_talk(c) < 0)
+			client_free(c);
+	}
+	clients_expire(serve);
 }
 
 void serve_free(struct serve *serve)

@@ -35,7 +35,8 @@ struct text {
  * @priority:	of the event sources
  * @answer:	looks at the first got bytes that a client has sent.  0 and *ret_used is
  *		the length of a whole request, which *ret_text answers; 0 and *ret_used is
- *		0: the request is not complete; -errno: the client is disconnected.
+ *		0: the request is not complete; -EAGAIN: the answer is not known yet, and
+ *		serve_again() asks for it again; -errno: the client is disconnected.
  */
 struct serve_rules {
 	unsigned int max_clients, max_each;
@@ -57,6 +58,8 @@ void text_put(struct text *text);
  * does. */
 int serve_new(sd_event *event, int fd, const struct serve_rules *rules, void *arg,
 	      struct serve **ret_serve);
+/* Asks again for the answers that were not known yet. */
+void serve_again(struct serve *serve);
 /* Disconnects all clients and closes the socket.  serve may be NULL. */
 void serve_free(struct serve *serve);
 

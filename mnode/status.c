@@ -380,43 +380,58 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 
 /* ---- check --------------------------------------------------------------------- */
 
-static struct json_object *make_check(struct manager *m)
+static struct json_object *make_check(const struct check_result *res)
 {
-	struct json_object *obj, *list;
-	struct check_result res;
+	struct json_object *obj = json_object_new_object(), *list;
 	unsigned int i;
-	int r = check_pages(m, &res);
 
-	if (r)
-		return answer_error(r == -EBUSY ? "pages are on their way back; "
-				    "try again" : strerror(-r));
-	obj = json_object_new_object();
-	add_bool(obj, "ok", check_ok(&res));
-	add_bool(obj, "exact", res.exact);
-	add_u64(obj, "pages_total", res.total);
-	add_u64(obj, "pool", res.pool);
-	add_u64(obj, "free", res.free);
-	add_u64(obj, "mapped", res.mapped);
-	add_u64(obj, "armed", res.armed);
-	add_u64(obj, "held", res.held);
-	add_u64(obj, "spaces", res.spaces);
-	add_u64(obj, "returning", res.returning);
-	add_u64(obj, "withheld", res.withheld);
-	add_u64(obj, "lost", res.lost);
-	add_u64(obj, "doubled", res.doubled);
-	add_u64(obj, "foreign", res.foreign);
-	add_u64(obj, "empty_slots", res.empty);
-	add_u64(obj, "stray", res.stray);
-	add_u64(obj, "overtaken", res.overtaken);
+	add_bool(obj, "ok", check_ok(res));
+	add_bool(obj, "exact", res->exact);
+	add_u64(obj, "pages_total", res->total);
+	add_u64(obj, "pool", res->pool);
+	add_u64(obj, "free", res->free);
+	add_u64(obj, "mapped", res->mapped);
+	add_u64(obj, "armed", res->armed);
+	add_u64(obj, "held", res->held);
+	add_u64(obj, "spaces", res->spaces);
+	add_u64(obj, "returning", res->returning);
+	add_u64(obj, "withheld", res->withheld);
+	add_u64(obj, "lost", res->lost);
+	add_u64(obj, "doubled", res->doubled);
+	add_u64(obj, "foreign", res->foreign);
+	add_u64(obj, "empty_slots", res->empty);
+	add_u64(obj, "stray", res->stray);
+	add_u64(obj, "overtaken", res->overtaken);
 	list = json_object_new_array();
-	for (i = 0; i < res.nr_problems; i++)
+	for (i = 0; i < res->nr_problems; i++)
 		json_object_array_add(list,
-				json_object_new_string(res.problems[i]));
+				json_object_new_string(res->problems[i]));
 	add_value(obj, "problems", list);
 	return obj;
 }
 
 /* ---- commands -------------------------------------------------------------------- */
+
+/* The pages are counted in pieces: the first call begins, a later one has the result. */
+static struct json_object *check_answer(struct manager *m)
+{
+	struct json_object *obj;
+	struct check_result res;
+	int r = check_result(m, &res);
+
+	if (r == -EAGAIN)
+		return NULL;
+	if (r == -ENOENT) {
+		if (manager_health_silent(m))
+			return answer_error("the card does not answer; try again");
+		r = check_begin(m);
+		return r ? answer_error(strerror(-r)) : NULL;
+	}
+	obj = r ? answer_error(r == -EBUSY ? "pages are on their way back; try again" :
+			       strerror(-r)) : make_check(&res);
+	check_end(m);
+	return obj;
+}
 
 /* struct request - manager, argument of the command or NULL, and the agent's run time */
 struct request {
@@ -430,12 +445,14 @@ struct request {
  * @key:	name of the argument in the request; NULL: there is none
  * @type:	type of the argument
  * @expected:	describes the argument, for error answers
+ * @reads:	changes nothing, so it is answered while pages are counted
  */
 struct command {
 	const char *name;
 	const char *key;
 	enum json_type type;
 	const char *expected;
+	bool reads;
 	struct json_object *(*fn)(const struct request *req);
 };
 
@@ -454,7 +471,7 @@ static struct json_object *command_status(const struct request *req)
 
 static struct json_object *command_check(const struct request *req)
 {
-	return make_check(req->m);
+	return check_answer(req->m);
 }
 
 static struct json_object *command_sessions(const struct request *req)
@@ -540,17 +557,18 @@ static struct json_object *command_delete_space(const struct request *req)
 }
 
 static const struct command commands[] = {
-	{ "status", .fn = command_status },
+	{ "status", .reads = true, .fn = command_status },
 	{ "check", .fn = command_check },
-	{ "sessions", .fn = command_sessions },
-	{ "clients", .fn = command_clients },
-	{ "metrics", .fn = command_metrics },
-	{ "evict", "session", json_type_int, "the number of a session", command_evict },
+	{ "sessions", .reads = true, .fn = command_sessions },
+	{ "clients", .reads = true, .fn = command_clients },
+	{ "metrics", .reads = true, .fn = command_metrics },
+	{ "evict", "session", json_type_int, "the number of a session", false,
+	  command_evict },
 	{ "revoke", "name", json_type_string,
-	  "a compute node's name, as its file of secrets had it", command_revoke },
+	  "a compute node's name, as its file of secrets had it", false, command_revoke },
 	{ "drain", .fn = command_drain },
 	{ "undrain", .fn = command_undrain },
-	{ "delete-space", "space", json_type_string, "the name of a space",
+	{ "delete-space", "space", json_type_string, "the name of a space", false,
 	  command_delete_space },
 };
 
@@ -611,5 +629,7 @@ struct json_object *status_command(struct manager *m, struct json_object *obj,
 		if (!command_arg_ok(command, req.arg))
 			return command_wrong_arg(command, req.arg);
 	}
+	if (!command->reads && check_runs(m))
+		return NULL;
 	return command->fn(&req);
 }

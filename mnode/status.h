@@ -14,7 +14,9 @@ struct manager;
 struct json_object *status_make(struct manager *m, uint64_t wall_ns);
 /*
  * Executes {"command": NAME, ...} and returns the answer.  If the command failed, the
- * answer is an object with a member "error".
+ * answer is an object with a member "error".  NULL: the pages are being counted, for this
+ * command, or for another one while this one would change something; call again when
+ * check_runs() is false.
  */
 struct json_object *status_command(struct manager *m, struct json_object *obj,
 				   uint64_t wall_ns);

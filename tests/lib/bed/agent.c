@@ -453,6 +453,19 @@ void bed_drop(struct bed *b, unsigned int node, uint64_t slot)
 	s->tt.entries[slot] = 0;
 }
 
+int check_pages(struct manager *m, struct check_result *ret_res)
+{
+	int r = check_begin(m);
+
+	if (r)
+		return r;
+	while (check_runs(m))
+		check_some(m);
+	r = check_result(m, ret_res);
+	check_end(m);
+	return r;
+}
+
 void bed_check(struct bed *b, uint64_t mapped)
 {
 	struct check_result res;

@@ -123,6 +123,8 @@ void bed_settle(struct bed *b);
 void bed_drop(struct bed *b, unsigned int node, uint64_t slot);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);
+/* Counts all pages at once. */
+int check_pages(struct manager *m, struct check_result *ret_res);
 
 /* With nothing under way: the NIC finds the pages that the tables say, and no
  * others. */

@@ -39,10 +39,14 @@ int __wrap_sd_event_now(sd_event *e, clockid_t clock, uint64_t *usec)
 
 static unsigned int nr_asked;
 
-/* The request itself. */
+static bool is_late;
+
+/* The request itself; while is_late, no answer. */
 static struct json_object *echo(void *arg, struct json_object *req)
 {
 	nr_asked++;
+	if (is_late)
+		return NULL;
 	return json_object_get(req);
 }
 
@@ -186,6 +190,33 @@ static void test_silent(void **state)
 	close(fd[0]);
 }
 
+/* An answer that is not known yet: nobody else waits for it, and its client as long as it
+ * takes, or until it goes. */
+static void test_late(void **state)
+{
+	int fd[3], i;
+	char byte;
+
+	is_late = true;
+	for (i = 0; i < 2; i++) {
+		fd[i] = dial();
+		assert_int_equal(send(fd[i], "[1]\n[2]\n", 8, MSG_NOSIGNAL), 8);
+	}
+	turn(20);
+	close(fd[0]);
+	ahead_usec = 2 * LONG_USEC;
+	turn(20);
+	ctl_again(ctl);
+	is_late = false;
+	fd[2] = dial();
+	expect(fd[2], "[3]\n", "[3]\n");
+	assert_int_equal(recv(fd[1], &byte, 1, MSG_DONTWAIT), -1);
+	ctl_again(ctl);
+	expect(fd[1], "[4]\n", "[1]\n[2]\n[4]\n");
+	close(fd[1]);
+	close(fd[2]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_descriptor, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_silent, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include <json-c/json.h>
+#include <status.h>
 #include <string.h>
 #include "bed/load.h"
 
@@ -22,6 +24,7 @@ static uint64_t in_turn, most_in_turn, nr_slots;
 static unsigned int stops_in_turn, most_stops, nr_stops;
 static unsigned int tables_in_turn, nr_bound;
 static unsigned int arms_in_turn, nr_arms;
+static unsigned int positions_in_turn, nr_positions;
 
 /* Once, when the ring is half in order. */
 static void (*in_the_middle)(struct sess *s);
@@ -52,6 +55,9 @@ int __wrap_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 
 int __real_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
 int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX]);
+
+int __real_queue_position(const struct queue *q, uint16_t *ret_bb);
+int __wrap_queue_position(const struct queue *q, uint16_t *ret_bb);
 
 static struct sess *sess(void)
 {
@@ -88,6 +94,13 @@ int __wrap_queue_arm_some(struct queue *q, char why[WRC_WHY_MAX])
 	assert_int_equal(++arms_in_turn, 1);
 	assert_int_equal(q->cm_id, 0);
 	return __real_queue_arm_some(q, why);
+}
+
+int __wrap_queue_position(const struct queue *q, uint16_t *ret_bb)
+{
+	positions_in_turn++;
+	nr_positions++;
+	return __real_queue_position(q, ret_bb);
 }
 
 /* A part of one table at a time. */
@@ -401,6 +414,134 @@ static void test_foreign(void **state)
 	close_one();
 }
 
+/* ---- a count of all pages ------------------------------------------------------------ */
+
+static uint64_t pages_seen(void)
+{
+	const struct check_result *res = &bed.m.check->res;
+
+	return res->pool + res->free + res->mapped + res->armed + res->held + res->returning;
+}
+
+/* Does one turn of the count, and looks at what it has done. */
+static void count_turn(void)
+{
+	enum check_stage stage = bed.m.check->stage;
+	uint64_t at = bed.m.check->at, seen = pages_seen();
+
+	positions_in_turn = 0;
+	manager_work(&bed.m);
+	assert_in_range(pages_seen() - seen, 0, MOST_SLOTS);
+	assert_in_range(positions_in_turn, 0, MOST_QUEUES);
+	if (bed.m.check->stage == stage)
+		assert_in_range(bed.m.check->at - at, 0, MOST_SLOTS);
+}
+
+static void test_count_by_turns(void **state)
+{
+	struct check_result res;
+	unsigned int turns = 0;
+
+	open_one(POOL, QUEUES);
+	nr_positions = 0;
+	assert_int_equal(check_begin(&bed.m), 0);
+	assert_int_equal(check_begin(&bed.m), -EBUSY);
+	for (; check_runs(&bed.m); turns++) {
+		assert_int_equal(check_result(&bed.m, &res), -EAGAIN);
+		count_turn();
+	}
+	assert_int_equal(nr_positions, CHAINS);
+	assert_true(turns > ring_slots(sess()->ring.log_len) / MOST_SLOTS);
+	assert_int_equal(check_result(&bed.m, &res), 0);
+	assert_true(check_ok(&res));
+	assert_true(res.exact);
+	assert_int_equal(res.mapped, load.mapped);
+	assert_int_equal(pages_seen(), bed.m.pool.pages);
+	check_end(&bed.m);
+	assert_int_equal(check_result(&bed.m, &res), -ENOENT);
+	load_goes_on(&load, &bed);
+	close_one();
+}
+
+static struct json_object *ask(const char *line)
+{
+	struct json_object *req = json_tokener_parse(line), *answer;
+
+	answer = status_command(&bed.m, req, 0);
+	json_object_put(req);
+	return answer;
+}
+
+static void expect_answer(const char *line)
+{
+	struct json_object *answer = ask(line);
+
+	assert_non_null(answer);
+	assert_false(json_object_object_get_ex(answer, "error", NULL));
+	json_object_put(answer);
+}
+
+static int event_never(struct nic *nic, struct nic_event *ev)
+{
+	fail();
+	return -EAGAIN;
+}
+
+/* Nothing moves while pages are counted, and nobody is silent; who only reads is answered. */
+static void test_count_holds_up(void **state)
+{
+	struct cnode *c = open_one(POOL, 2);
+	struct nic_ops ops = *bed.nic->ops;
+	uint32_t silent;
+	char line[64];
+
+	real_ops = bed.nic->ops;
+	ops.event = event_never;
+	bed.nic->ops = &ops;
+	silent = sess()->silent_ms;
+	snprintf(line, sizeof(line), "{\"command\":\"evict\",\"session\":%u}",
+		 (unsigned int)sess()->id);
+	assert_null(ask("{\"command\":\"check\"}"));
+	while (check_runs(&bed.m)) {
+		manager_tick(&bed.m, 50);
+		manager_events(&bed.m);
+		assert_int_equal(sess()->silent_ms, silent);
+		assert_null(ask(line));
+		assert_null(ask("{\"command\":\"check\"}"));
+		assert_int_equal(sess()->state, SESS_ATTACHED);
+		expect_answer("{\"command\":\"status\"}");
+		count_turn();
+	}
+	expect_answer("{\"command\":\"check\"}");
+	bed.nic->ops = real_ops;
+	load_goes_on(&load, &bed);
+	expect_answer(line);
+	bed_settle(&bed);
+	bed_check(&bed, 0);
+	cnode_die(c);
+	bed.nodes[0].cnode = NULL;
+	close_one();
+}
+
+/* The agent ends meanwhile. */
+static void test_count_ends_early(void **state)
+{
+	unsigned int i;
+
+	open_one(POOL, 2);
+	assert_int_equal(check_begin(&bed.m), 0);
+	for (i = 0; i < 3; i++)
+		count_turn();
+	assert_true(check_runs(&bed.m));
+	manager_pause(&bed.m);
+	assert_false(check_runs(&bed.m));
+	while (manager_hangs_up(&bed.m))
+		manager_work(&bed.m);
+	assert_int_equal(check_begin(&bed.m), 0);
+	manager_work(&bed.m);
+	close_one();
+}
+
 /* ---- queues ------------------------------------------------------------------------ */
 
 /* Each of them was stopped, and not all at a time. */
@@ -541,6 +682,9 @@ int main(void)
 		cmocka_unit_test(test_paused_meanwhile),
 		cmocka_unit_test(test_killed_meanwhile),
 		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_count_by_turns),
+		cmocka_unit_test(test_count_holds_up),
+		cmocka_unit_test(test_count_ends_early),
 		cmocka_unit_test(test_kill_by_turns),
 		cmocka_unit_test(test_lost_by_turns),
 		cmocka_unit_test(test_taken_over_by_turns),
