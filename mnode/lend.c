@@ -12,6 +12,8 @@
 #define FILL_STEP	4096	/* pages into a ring that no chain uses */
 #define SCRUB_STEP	1024	/* the same, if pages are cleared: a millisecond */
 #define COMPACT_STEP	32768	/* positions of a ring that is put in order */
+#define ASK_STEP	4	/* queues that are asked for a grace period: a card takes
+				 * some 100 us for each */
 #define EMPTY_STEP	16384	/* pages out of a ring that no chain uses */
 
 /* Memory of the loopback queue pair. */
@@ -147,29 +149,55 @@ static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
 
 /* ---- grace ---------------------------------------------------------------------- */
 
-static bool begin_grace(struct sess *s)
+/*
+ * Asks the queues of the session one after the other, as many as this call may.  True: all
+ * have said yes.  A queue that comes meanwhile has no request from before the grace period.
+ */
+static bool queues_ask(struct lender *l, struct sess *s, bool (*ask)(struct queue *q))
 {
-	unsigned int n, c;
+	unsigned int *at = &s->hand.asking;
 	struct queue *q;
 
-	sess_for_each_queue(s, n, c, q) {
-		if (queue_mark(q))
+	for (; *at < s->nr_queues * ODRP_WIRE_NR_CHAINS; ++*at) {
+		q = s->queues[*at / ODRP_WIRE_NR_CHAINS][*at % ODRP_WIRE_NR_CHAINS];
+		if (!q)
+			continue;
+		if (!l->questions)
+			return false;
+		l->questions--;
+		if (!ask(q))
 			return false;
 	}
-	s->hand.waiting = s->hand.nr;
+	*at = 0;
 	return true;
 }
 
-static bool grace_over(const struct sess *s)
+static bool mark_set(struct queue *q)
 {
-	unsigned int n, c;
-	struct queue *q;
+	return !queue_mark(q);
+}
 
-	sess_for_each_queue(s, n, c, q) {
-		if (!queue_passed(q))
-			return false;
-	}
-	return true;
+static bool mark_passed(struct queue *q)
+{
+	return queue_passed(q);
+}
+
+static void grace_begin(struct hand *h)
+{
+	h->waiting = h->nr;
+	h->marked = false;
+	h->asking = 0;
+}
+
+static bool grace_over(struct lender *l, struct sess *s)
+{
+	struct hand *h = &s->hand;
+
+	if (!h->waiting)
+		grace_begin(h);
+	if (!h->marked)
+		h->marked = queues_ask(l, s, mark_set);
+	return h->marked && queues_ask(l, s, mark_passed);
 }
 
 /* Returns the pages that the agent holds to the pool, after a grace period. */
@@ -178,9 +206,9 @@ static enum lend_todo hand_release(struct lender *l, struct sess *s)
 	struct hand *h = &s->hand;
 	size_t i;
 
-	if (!h->nr || (!h->waiting && !begin_grace(s)))
-		return h->nr ? LEND_WAIT : LEND_NOTHING;
-	if (!grace_over(s) || !lend_fenced(l, s))
+	if (!h->nr)
+		return LEND_NOTHING;
+	if (!grace_over(l, s) || !lend_fenced(l, s))
 		return LEND_WAIT;
 	for (i = 0; i < h->waiting; i++)
 		return_page(l, s, h->at[i]);
@@ -425,7 +453,8 @@ enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr)
 	far_fence_poll(&l->fence);
 	if (l->state != LEND_IDLE)
 		return lender_drive(l);
-	for (i = 0; i < nr && l->state == LEND_IDLE; i++) {
+	l->questions = ASK_STEP;
+	for (i = 0; i < nr && l->state == LEND_IDLE && l->questions; i++) {
 		struct sess *s = all[(l->next + i) % nr];
 
 		/* Without a heartbeat the compute node may not exist. */

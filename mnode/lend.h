@@ -30,7 +30,8 @@
  * A page that is taken back may still be under way to the CNode: a load may have read the
  * table before the page was freed. So the agent holds the page for a *grace period*: until
  * each chain has completed as many requests as it had received when the page was taken.
- * Later requests do not find the page.
+ * Later requests do not find the page. The agent asks a few chains in a turn, first how far
+ * they are, and then whether they have come so far.
  *
  * What a chain has written may be on the way when the chain is gone. So pages of a session
  * whose chains have ended go to the pool only behind a fence of the NIC.
@@ -78,6 +79,7 @@ enum lend_todo {
  * @pages, @nr:	LEND_SWAP: the pages that enter the ring; LEND_HEAD: how many positions
  * @head:	LEND_SWAP: the ring's head when the pages were written behind it
  * @next:	number of the session to look at first, modulo their number
+ * @questions:	how many queues may still be asked in this call
  * @nr_lent, @nr_back, @nr_failures: pages lent, pages returned to the pool, and failures
  *		of the queue pair
  * @nr_scrubbed: pages cleared
@@ -96,6 +98,7 @@ struct lender {
 	unsigned int nr;
 	uint64_t head;
 	size_t next;
+	unsigned int questions;
 	uint64_t nr_lent, nr_back, nr_failures, nr_foreign;
 	uint64_t nr_scrubbed, nr_retries;
 };

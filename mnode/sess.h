@@ -42,11 +42,16 @@ struct asked {
  * struct hand - pages of a session that the agent holds
  * @at, @nr, @max: addresses of the pages; the room for them
  * @waiting:	the first so many of them wait for the end of their grace period
+ * @marked:	all queues have been marked since then
+ * @asking:	position of the queue that is to be marked next, or that is to be asked next
+ *		whether it has come to its mark
  */
 struct hand {
 	__u64 *at;
 	size_t nr, max;
 	size_t waiting;
+	bool marked;
+	unsigned int asking;
 };
 
 /* Where compute nodes see their heartbeat: they need not know where it is in memory. */

@@ -362,15 +362,15 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 	}
 }
 
-static bool all_passed(const struct sess *s)
+/* The queue that is asked next in the grace period says yes. */
+static bool next_passed(const struct sess *s)
 {
-	unsigned int n, c;
-	struct queue *q;
+	unsigned int at = s->hand.asking, nr = s->nr_queues * ODRP_WIRE_NR_CHAINS;
+	const struct queue *q = NULL;
 
-	sess_for_each_queue(s, n, c, q)
-		if (!queue_passed(q))
-			return false;
-	return true;
+	for (; at < nr && !q; at++)
+		q = s->queues[at / ODRP_WIRE_NR_CHAINS][at % ODRP_WIRE_NR_CHAINS];
+	return !q || queue_passed(q);
 }
 
 /* There is something to do for it that does not wait for others. */
@@ -387,7 +387,7 @@ static bool has_work(const struct scene_agent *a, const struct sess *s)
 		return s->hand.nr || a->pool.nr_free;
 	if (about > goal)
 		return there && there <= ring_slots(s->ring.log_len) / 2;
-	return s->hand.nr && (!s->hand.waiting || all_passed(s));
+	return s->hand.nr && (!s->hand.waiting || !s->hand.marked || next_passed(s));
 }
 
 static bool may_run(const struct scene *s)
@@ -515,6 +515,7 @@ static uint64_t hash_session(const struct sess *s, uint64_t h)
 		s->state, s->scan, s->lent, s->armed, s->nr_taken,
 		s->nr_taken ? s->taken : 0, s->lease.target, s->lease.granted,
 		s->hand.nr, s->hand.waiting,
+		s->hand.waiting ? s->hand.asking << 1 | s->hand.marked : 0,
 	};
 	unsigned int n, c;
 	struct queue *q;

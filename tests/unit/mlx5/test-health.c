@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Looking after chains on a card: no turn of the agent's loop waits for more than a few
- * firmware commands, however many chains there are, and a chain that breaks is noticed all
- * the same.
+ * Looking after chains on a card, and waiting for them: no turn of the agent's loop waits
+ * for more than a few firmware commands, however many chains there are, and a chain that
+ * breaks is noticed all the same.
  *
  * Linked with under.c.
  */
@@ -73,6 +73,17 @@ static void close_bed(void)
 	bed_close(&bed);
 }
 
+/* Those that are chains: the NIC translates the others' slots. */
+static unsigned int nr_chains(void)
+{
+	unsigned int n, c, nr = 0;
+	struct queue *q;
+
+	sess_for_each_queue(sess(), n, c, q)
+		nr += !q->bare;
+	return nr;
+}
+
 static void test_short_turns(void **state)
 {
 	unsigned int before;
@@ -83,6 +94,30 @@ static void test_short_turns(void **state)
 	bed_pass(&bed, 3 * bed.opts.conf.beat_ms);
 	/* All have been asked in each of at least two periods. */
 	assert_true(fake.calls - before >= 2 * CHAINS);
+	assert_in_range(most, 1, FEW);
+	close_bed();
+}
+
+/* A grace period: each chain is asked before the pages are back. */
+static void test_grace_by_turns(void **state)
+{
+	unsigned int before, turns;
+	uint64_t nr_free;
+	struct sess *s;
+
+	open_bed();
+	s = sess();
+	s->lease.granted = s->lease.ceiling = s->lease.target = load.mapped;
+	s->lease.held = s->lease.cap = load.mapped;
+	nr_free = bed.m.pool.nr_free;
+	most = 0;
+	before = fake.calls;
+	for (turns = 0; bed.m.pool.nr_free == nr_free; turns++) {
+		assert_in_range(turns, 0, 10 * CHAINS);
+		manager_work(&bed.m);
+		bed_run_ns(&bed, 10000);
+	}
+	assert_true(fake.calls - before >= nr_chains());
 	assert_in_range(most, 1, FEW);
 	close_bed();
 }
@@ -125,6 +160,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_turns),
+		cmocka_unit_test(test_grace_by_turns),
 		cmocka_unit_test(test_noticed),
 		cmocka_unit_test(test_admin),
 	};
