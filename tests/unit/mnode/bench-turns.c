@@ -3,8 +3,8 @@
  * The agent's longest turn in each case of an attack, in processor time of its thread: a
  * Markdown table, with the median and the largest of seven runs.
  *
- * The agent is as it is; its events are this program's, and its NIC is a software NIC that
- * runs between two turns. One turn is what the event loop does for one event: the event,
+ * The agent is as it is; its events are this program's, but those of the metrics port, and
+ * its NIC is a software NIC that runs between two turns. One turn is what the event loop does for one event: the event,
  * spaces, and a piece of each kind of work.
  *
  *	bench-mnode-turns | scripts/lib/result.py bench-turns --label measured \
@@ -12,12 +12,14 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <http.h>
 #include <json-c/json.h>
 #include <metrics.h>
 #include <odrp/far.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +35,8 @@
 #define KEYS		200
 #define NAME		"one"
 #define WAITS		5
+#define HALF		200
+#define HALF_EACH	4		/* of one address */
 
 static struct bed bed;
 static struct nic_ops ops;
@@ -262,7 +266,8 @@ static void sess_connect(struct sess *s)
 	unsigned int i;
 
 	sess_setup(s, SETUP_EV_SEEN);
-	sess_setup(s, SETUP_EV_DONE);
+	if (s->setup != SETUP_READY)
+		sess_setup(s, SETUP_EV_DONE);
 	cnode_hello(&h, ODRP_WIRE_IO);
 	h.session = htobe64(s->wire_id);
 	h.token = htobe64(s->token);
@@ -427,6 +432,90 @@ static void run_slow(void)
 		turn(metrics_answer, 0);
 }
 
+/* ---- half requests at the metrics port ------------------------------------------------- */
+
+static sd_event *loop;
+static struct http *http;
+static uint64_t ahead_usec;
+
+int __wrap_sd_event_now(sd_event *e, clockid_t clock, uint64_t *usec);
+
+/* The clock of the port. */
+int __wrap_sd_event_now(sd_event *e, clockid_t clock, uint64_t *usec)
+{
+	*usec = 1000000000ull + ahead_usec;
+	return 0;
+}
+
+static int page_make(void *arg, char **ret_text, size_t *ret_len)
+{
+	return metrics_make(&bed.m, 0, ret_text, ret_len);
+}
+
+static void loop_run(void)
+{
+	assert_true(sd_event_run(loop, 0) >= 0);
+}
+
+/* Connects from the address with that number, and sends the text. */
+static int client_send(unsigned int from, const char *text)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002 + from),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	addr.sin_port = htons(http_port(http));
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
+	return fd;
+}
+
+/* A whole request, whose client waits for the first byte of its answer. */
+static void page_ask(unsigned int from)
+{
+	int fd = client_send(from, "GET /metrics HTTP/1.0\r\n\r\n"), i;
+	char byte;
+
+	for (i = 0; i < 2 * HALF && recv(fd, &byte, 1, MSG_DONTWAIT) != 1; i++)
+		turn(loop_run, 0);
+	assert_in_range(i, 1, 2 * HALF - 1);
+	close(fd);
+}
+
+/* The clients stay; the agent's time for half a request ends once. */
+static void run_half(void)
+{
+	const struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	unsigned int i;
+	int fd[HALF];
+
+	agent_open(CONF_AUTH_NONE);
+	sessions_open();
+	assert_int_equal(sd_event_new(&loop), 0);
+	assert_int_equal(http_new(loop, &addr, page_make, NULL, &http), 0);
+	longest_ns = 0;
+	for (i = 0; i < HALF; i++) {
+		fd[i] = client_send(i / HALF_EACH, "GET /metr");
+		turn(loop_run, 0);
+		if (i % HALF_EACH == 0)
+			page_ask(HALF + i);
+	}
+	ahead_usec += HTTP_ASK_USEC;
+	for (i = 0; i < HALF; i++)
+		turn(loop_run, 0);
+	page_ask(2 * HALF);
+	for (i = 0; i < HALF; i++)
+		close(fd[i]);
+	http_free(http);
+	sd_event_unref(loop);
+}
+
 /* ---- all -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -439,6 +528,7 @@ static const struct {
 	  run_badkey },
 	{ "reflect", "2,000 requests of peers that prove nothing", run_reflect },
 	{ "slow", "metrics are asked for 200 times", run_slow },
+	{ "half", "200 half requests at the metrics port, which stay", run_half },
 	{ "attach", "a client makes 1,900 queues", run_attach },
 	{ "delete", "a space with 15,200 queues is deleted", run_delete },
 	{ "detach", "a client with 1,900 queues detaches", run_detach },
