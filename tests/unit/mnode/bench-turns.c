@@ -3,9 +3,9 @@
  * The agent's longest turn in each case of an attack, in processor time of its thread: a
  * Markdown table, with the median and the largest of seven runs.
  *
- * The agent is as it is; its events are this program's, but those of the metrics port, and
- * its NIC is a software NIC that runs between two turns. One turn is what the event loop does for one event: the event,
- * spaces, and a piece of each kind of work.
+ * The agent is as it is; its events are this program's, but for those of the metrics port,
+ * and its NIC is a software NIC that runs between two turns. One turn is what the event loop
+ * does for one event: the event, spaces, and a piece of each kind of work.
  *
  *	bench-mnode-turns | scripts/lib/result.py bench-turns --label measured \
  *		--command 'bench-mnode-turns'
