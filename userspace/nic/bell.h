@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A bell: one thread sleeps until another thread rings, for back ends in real time. A
- * ring that comes before the wait is not lost: the next wait returns at once.
+ * ring that comes before the wait is not lost: the next wait returns at once. A thread
+ * that waits for descriptors, too, arms the bell instead, and gets a descriptor for it.
  */
 #ifndef FAR_NIC_BELL_H
 #define FAR_NIC_BELL_H
@@ -11,7 +12,11 @@
 /* All zeros is the initial state. */
 struct far_bell {
 	uint32_t state;		/* BELL_*, see bell.c; atomic */
+	int fd;			/* eventfd; 0: the bell has never been armed */
 };
+
+/* Closes the descriptor. */
+void far_bell_fini(struct far_bell *bell);
 
 /*
  * Waits for a ring, or until CLOCK_MONOTONIC is at `until` ns (UINT64_MAX: never).
@@ -19,6 +24,13 @@ struct far_bell {
  * may wait at a time.
  */
 int far_bell_wait(struct far_bell *bell, uint64_t until);
+/*
+ * Returns the bell's descriptor, which the next ring makes readable until
+ * far_bell_disarm(). -EAGAIN: the bell has rung; -EMFILE, ...: there is no descriptor. Only
+ * one thread may wait, or have armed the bell, at a time.
+ */
+int far_bell_arm(struct far_bell *bell);
+void far_bell_disarm(struct far_bell *bell);
 /* Any thread may call this, also in a signal handler. */
 void far_bell_ring(struct far_bell *bell);
 

@@ -158,6 +158,8 @@ int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsig
 int mem_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int mem_wait(struct far_qset *qset, uint64_t until);
 void mem_wake(struct far_qset *qset);
+int mem_fd_arm(struct far_qset *qset);
+void mem_fd_disarm(struct far_qset *qset);
 void mem_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 /*

@@ -74,6 +74,7 @@ void mem_qset_free(struct far_qset *qset)
 
 	for (i = 0; i < mine->nr_peers; i++)
 		free(mine->queue[i].wqe);
+	far_bell_fini(&mine->bell);
 	free(mine);
 }
 
@@ -259,6 +260,18 @@ int mem_wait(struct far_qset *qset, uint64_t until)
 void mem_wake(struct far_qset *qset)
 {
 	far_bell_ring(&qset_of(qset)->bell);
+}
+
+int mem_fd_arm(struct far_qset *qset)
+{
+	struct mem_qset *mine = qset_of(qset);
+
+	return mine->first != MEM_NOBODY ? -EAGAIN : far_bell_arm(&mine->bell);
+}
+
+void mem_fd_disarm(struct far_qset *qset)
+{
+	far_bell_disarm(&qset_of(qset)->bell);
 }
 
 void mem_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)

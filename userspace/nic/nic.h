@@ -296,6 +296,17 @@ struct far_nic_ops {
 	 */
 	int (*wait)(struct far_qset *qset, uint64_t until);
 	void (*wake)(struct far_qset *qset);
+	/*
+	 * What wait() does, for a thread that waits for other descriptors, too. fd_arm()
+	 * returns a descriptor, above 2, that becomes readable when wait() would return 0.
+	 * -EAGAIN: wait() would return now; other errors: why there is no descriptor. After
+	 * success the caller polls the descriptor, and calls fd_disarm() before any other
+	 * function of the queue set except wake(). The descriptor may be readable without a
+	 * reason. qset_free() closes it. The clock of now() is CLOCK_MONOTONIC. Both
+	 * pointers are NULL if the back end has no descriptor (sim).
+	 */
+	int (*fd_arm)(struct far_qset *qset);
+	void (*fd_disarm)(struct far_qset *qset);
 
 	/*
 	 * Starts a thread of this compute node. In sim it is a fiber in virtual time;

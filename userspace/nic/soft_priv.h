@@ -187,6 +187,8 @@ int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int soft_qset_wait(struct far_qset *qset, uint64_t until);
 void soft_qset_wake(struct far_qset *qset);
+int soft_qset_fd_arm(struct far_qset *qset);
+void soft_qset_fd_disarm(struct far_qset *qset);
 void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 /* ---- a memory node ---- */

@@ -97,6 +97,7 @@ void soft_qset_free(struct far_qset *qset)
 	for (i = 0; i < mine->nr_peers; i++)
 		soft_queue_fini(soft, &mine->queue[i]);
 	soft->dev->ops->cq_destroy(soft->dev, mine->cqn);
+	far_bell_fini(&mine->bell);
 	free(mine);
 }
 
@@ -193,18 +194,34 @@ int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return nr;
 }
 
+/* Whether poll() may have something to take. */
+static bool qset_has_news(const struct soft_qset *mine)
+{
+	return mine->more || __atomic_load_n(&mine->news, __ATOMIC_ACQUIRE);
+}
+
 int soft_qset_wait(struct far_qset *qset, uint64_t until)
 {
 	struct soft_qset *mine = qset_of(qset);
 
-	if (mine->more || __atomic_load_n(&mine->news, __ATOMIC_ACQUIRE))
-		return 0;
-	return far_bell_wait(&mine->bell, until);
+	return qset_has_news(mine) ? 0 : far_bell_wait(&mine->bell, until);
 }
 
 void soft_qset_wake(struct far_qset *qset)
 {
 	far_bell_ring(&qset_of(qset)->bell);
+}
+
+int soft_qset_fd_arm(struct far_qset *qset)
+{
+	struct soft_qset *mine = qset_of(qset);
+
+	return qset_has_news(mine) ? -EAGAIN : far_bell_arm(&mine->bell);
+}
+
+void soft_qset_fd_disarm(struct far_qset *qset)
+{
+	far_bell_disarm(&qset_of(qset)->bell);
 }
 
 void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)

@@ -244,6 +244,8 @@ int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr
 int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int verbs_qset_wait(struct far_qset *qset, uint64_t until);
 void verbs_qset_wake(struct far_qset *qset);
+int verbs_qset_fd_arm(struct far_qset *qset);
+void verbs_qset_fd_disarm(struct far_qset *qset);
 void verbs_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 void verbs_qset_explain(struct far_qset *qset, const struct far_wc *wc, char *text,
 			size_t len);

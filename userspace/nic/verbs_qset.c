@@ -7,11 +7,15 @@
  *	QUIET --wake--> RUNG --wait--> QUIET
  *	QUIET --wait--> SLEEPING --wake (writes the eventfd)--> RUNG --sleeper--> QUIET
  *	                SLEEPING --completion, or time is up--> QUIET
+ *
+ * verbs_qset_fd_arm() begins to sleep as verbs_qset_wait() does, and its caller polls;
+ * verbs_qset_fd_disarm() ends that.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +38,7 @@ struct verbs_qset {
 	bool more;			/* a ring may have completions for poll() to take */
 	uint32_t state;			/* SLEEP_*; atomic */
 	int bell;			/* eventfd */
+	int both;			/* epoll of bell and door.channel; 0: not made yet */
 	struct verbs_door door;
 	struct ibv_send_wr *wr;		/* depth elements, used during a post() */
 	struct ibv_sge *sge;
@@ -132,6 +137,8 @@ void verbs_qset_free(struct far_qset *qset)
 
 	for (i = 0; i < mine->nr_peers; i++)
 		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
+	if (mine->both)
+		own_fd_close(mine->both);
 	verbs_door_close(&mine->door);
 	own_fd_close(mine->bell);
 	qset_free(mine);
@@ -310,25 +317,77 @@ static bool qset_sleep(struct verbs_qset *mine, uint64_t until)
 	return nr != 0;
 }
 
+static uint32_t sleep_end(struct verbs_qset *mine)
+{
+	return __atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
+}
+
+/* From here on wake() and completions make descriptors readable. False: do not sleep. */
+static bool sleep_begin(struct verbs_qset *mine)
+{
+	uint32_t state = SLEEP_QUIET;
+
+	/* Acquire pairs with the release of verbs_qset_wake(). */
+	if (__atomic_compare_exchange_n(&mine->state, &state, SLEEP_SLEEPING, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE) &&
+	    /* Entries that came before ibv_req_notify_cq() make no event: look again. */
+	    !ibv_req_notify_cq(mine->door.cq, 0) && !cq_drain(mine) && !mine->more)
+		return true;
+	sleep_end(mine);
+	return false;
+}
+
 int verbs_qset_wait(struct far_qset *qset, uint64_t until)
 {
 	struct verbs_qset *mine = qset_of(qset);
-	uint32_t state = SLEEP_QUIET;
-	bool woken = true;
+	bool woken;
 
-	if (mine->more || qset_spin(mine, until))
+	if (mine->more || qset_spin(mine, until) || !sleep_begin(mine))
 		return 0;
-	/* Acquire pairs with the release of verbs_qset_wake(). */
-	if (!__atomic_compare_exchange_n(&mine->state, &state, SLEEP_SLEEPING, false,
-					 __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE)) {
-		__atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
+	woken = qset_sleep(mine, until);
+	return sleep_end(mine) == SLEEP_RUNG || woken ? 0 : -ETIME;
+}
+
+/* Makes the one descriptor that is readable when either of the two is. */
+static int both_make(struct verbs_qset *mine)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd;
+
+	if (mine->both)
 		return 0;
+	fd = own_fd(epoll_create1(EPOLL_CLOEXEC));
+	if (fd < 0)
+		return fd;
+	if (epoll_ctl(fd, EPOLL_CTL_ADD, mine->door.channel->fd, &event) ||
+	    epoll_ctl(fd, EPOLL_CTL_ADD, mine->bell, &event)) {
+		int err = -errno;
+
+		own_fd_close(fd);
+		return err;
 	}
-	/* Entries that came before ibv_req_notify_cq() make no event: look again. */
-	if (!ibv_req_notify_cq(mine->door.cq, 0) && !cq_drain(mine) && !mine->more)
-		woken = qset_sleep(mine, until);
-	state = __atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
-	return woken || state == SLEEP_RUNG ? 0 : -ETIME;
+	mine->both = fd;
+	return 0;
+}
+
+int verbs_qset_fd_arm(struct far_qset *qset)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	int err = both_make(mine);
+
+	if (err)
+		return err;
+	return mine->more || !sleep_begin(mine) ? -EAGAIN : mine->both;
+}
+
+void verbs_qset_fd_disarm(struct far_qset *qset)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	eventfd_t count;
+
+	sleep_end(mine);
+	events_take(mine);
+	eventfd_read(mine->bell, &count);
 }
 
 void verbs_qset_wake(struct far_qset *qset)

@@ -132,6 +132,8 @@ int far_fault_new(struct far_nic *inner, uint64_t seed, unsigned always,
 	fault->wrap.ops.post = fault_post;
 	fault->wrap.ops.poll = fault_poll;
 	fault->wrap.ops.wait = fault_wait;
+	if (inner->ops->fd_arm)
+		fault->wrap.ops.fd_arm = fault_fd_arm;
 	fault->wrap.ops.stats = fault_qset_stats;
 	*ret_nic = &fault->wrap.nic;
 	return 0;

@@ -107,6 +107,7 @@ int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 	       unsigned nr);
 int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int fault_wait(struct far_qset *qset, uint64_t until);
+int fault_fd_arm(struct far_qset *qset);
 void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
 /* fault_give.c: gives queued operations to inner, some of them or as many as it takes. */

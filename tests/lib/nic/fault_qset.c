@@ -293,18 +293,32 @@ static bool queue_waits(const struct fault_queue *queue)
 	return true;
 }
 
+/* Whether nothing changes before inner completes something, or wake() is called. */
+static bool qset_waits(const struct fault_qset *mine)
+{
+	if (far_fault_dead(mine->wrap.qset.nic))
+		return false;
+	/* Operations that are not given yet, or late, need poll() to go on. */
+	for (unsigned i = 0; i < mine->nr_peers; i++)
+		if (!queue_waits(&mine->queue[i]))
+			return false;
+	return true;
+}
+
 int fault_wait(struct far_qset *qset, uint64_t until)
 {
 	struct fault_qset *mine = qset_of(qset);
 	struct far_qset *inner = mine->wrap.inner;
 
-	if (far_fault_dead(qset->nic))
-		return 0;
-	/* Operations that are not given yet, or late, need poll() to go on. */
-	for (unsigned i = 0; i < mine->nr_peers; i++)
-		if (!queue_waits(&mine->queue[i]))
-			return 0;
-	return inner->nic->ops->wait(inner, until);
+	return qset_waits(mine) ? inner->nic->ops->wait(inner, until) : 0;
+}
+
+int fault_fd_arm(struct far_qset *qset)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct far_qset *inner = mine->wrap.inner;
+
+	return qset_waits(mine) ? inner->nic->ops->fd_arm(inner) : -EAGAIN;
 }
 
 void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)

@@ -94,6 +94,20 @@ static void wrap_wake(struct far_qset *qset)
 	inner->nic->ops->wake(inner);
 }
 
+static int wrap_fd_arm(struct far_qset *qset)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	return inner->nic->ops->fd_arm(inner);
+}
+
+static void wrap_fd_disarm(struct far_qset *qset)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	inner->nic->ops->fd_disarm(inner);
+}
+
 static int wrap_thread_start(struct far_nic *nic, void (*run)(void *arg), void *arg,
 			     struct far_nic_thread **ret_thread)
 {
@@ -213,6 +227,10 @@ void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *nam
 		wrap->ops.explain = wrap_explain;
 	if (inner->ops->cut)
 		wrap->ops.cut = wrap_cut;
+	if (inner->ops->fd_arm) {
+		wrap->ops.fd_arm = wrap_fd_arm;
+		wrap->ops.fd_disarm = wrap_fd_disarm;
+	}
 	if (inner->ops->host)
 		wrap->ops.host = &wrap_host_ops;
 	wrap->nic.ops = &wrap->ops;
