@@ -151,6 +151,16 @@ void far_sched_wake(struct far_task *task)
 	far_queue_put(&task->thread->ready, task);
 }
 
+void far_sched_resume(struct far_task *task)
+{
+	/* RESUMED: it is in the inbox */
+	if (atomic_exchange(&task->park, FAR_RESUMED) != FAR_ASLEEP)
+		return;
+	if (task->timed)
+		timer_remove(task->thread, task);
+	far_sched_wake(task);
+}
+
 /*
  * Tasks wait to post though nothing is under way whose end would let them: who had been
  * let through has posted nothing after all. far_op_poll() lets them go on.
@@ -166,22 +176,31 @@ static void sched_wait_alone(struct far_thread *thread)
 	uint64_t until = thread->nr_timers ? thread->timer[0]->wake_at : 0;
 	struct timespec ts = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
 
-	if (!thread->outstanding)
+	if (!far_wait_forsake(thread) && !thread->outstanding)
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+}
+
+static void sched_wait(struct far_thread *thread)
+{
+	uint64_t until = thread->nr_timers ? thread->timer[0]->wake_at : NEVER;
+
+	if (far_fds_nr(thread->fds))
+		far_fds_wait(thread, until);
+	else
+		thread->far->nic->ops->wait(thread->qset, until);
 }
 
 /* What may have become ready; waits for it in the NIC when nothing is. */
 static void sched_turn(struct far_thread *thread)
 {
-	const struct far_nic_ops *ops = thread->far->nic->ops;
+	bool idle = !thread->ready.first && !sched_stalled(thread);
 
-	if (thread->ready.first || sched_stalled(thread))
-		;
-	else if (far_is_parents(thread->far))
+	if (idle && far_is_parents(thread->far))
 		sched_wait_alone(thread);
-	else
-		ops->wait(thread->qset, thread->nr_timers ? thread->timer[0]->wake_at
-							  : NEVER);
+	else if (idle)
+		sched_wait(thread);
+	else if (far_fds_nr(thread->fds) && !far_is_parents(thread->far))
+		far_fds_look(thread);
 	far_op_poll(thread);
 	inbox_run(thread);
 	timers_run(thread);

@@ -25,11 +25,13 @@ static const struct {
 	{ -EOPNOTSUPP, "this back end or this structure cannot do that" },
 	{ -EACCES, "this user or this key has no right to it" },
 	{ -EPERM, "the task belongs to another thread, or the right is missing" },
-	{ -EBUSY, "somebody still uses it, or a thread has not been joined" },
+	{ -EBUSY, "somebody still uses it, a thread has not been joined, or a scan is under way" },
 	{ -EDEADLK, "the caller would wait for itself" },
+	{ -EBADF, "the descriptor is not open" },
 	/* what is used up */
 	{ -ENOSPC, "the space is full" },
 	{ -ENOMEM, "this process gets no memory" },
+	{ -EMFILE, "this process has as many descriptors as it may have" },
 	{ -EUSERS, "no client number of the space is free" },
 	/* what became of an operation */
 	{ -ETIME, "it was late and was given up; nothing was changed" },

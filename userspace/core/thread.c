@@ -93,6 +93,7 @@ static int tasks_alloc(struct far_thread *thread, unsigned nr_tasks)
 
 static void tasks_free(struct far_thread *thread)
 {
+	far_fds_free(thread->fds);
 	free(thread->link);
 	free(thread->timer);
 	free(thread->task);
@@ -153,6 +154,7 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	thread->ready.first = NULL;
 	thread->batch.first = NULL;
 	thread->nr_timers = 0;
+	thread->fds = NULL;
 	thread->system = NULL;
 	thread->throttles = !(far->without & FAR_WITHOUT_CREDIT) &&
 			    !(far->nic->ops->caps & FAR_NIC_CAP_UNCACHED);

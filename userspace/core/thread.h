@@ -8,14 +8,16 @@
  *	turn:  poll -> inbox -> timers -> what is ready now, each once -> turn
  *
  * Tasks switch to the next ready one directly, and the last one to the thread's root,
- * which makes the turn. When nothing is ready, the turn waits in the NIC. A task of
- * far_enter() has no fiber: it makes the turns itself while it waits.
+ * which makes the turn. When nothing is ready, the turn waits in the NIC, or for the NIC
+ * and descriptors (wait.c). A task of far_enter() has no fiber: it makes the turns itself
+ * while it waits.
  */
 #ifndef FAR_CORE_THREAD_H
 #define FAR_CORE_THREAD_H
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +32,7 @@
 #include "credit.h"
 #include "op.h"
 #include "stats.h"
+#include "wait.h"
 
 #define FAR_MAX_TASKS	1024u
 #define FAR_SAID_MAX	256u	/* bytes of far_strerror_last() */
@@ -64,6 +67,12 @@ struct far_task {
 	uint64_t wake_at;		/* in the timers, */
 	unsigned timer_at;		/* at this place */
 	int timed;			/* it is there, and far_task_resume() may come first */
+
+	/* wait.c */
+	_Atomic bool permit;		/* far_unpark() that no far_park() has had */
+	bool waits;			/* sleeps in far_park() or far_fd_wait() */
+	unsigned fd_at;			/* its place in far_thread.fds */
+	int fd_result;			/* what has become ready, or -errno; 0: nothing yet */
 
 	/* operations: op.c */
 	struct far_ops *ops;		/* the top of a stack */
@@ -119,6 +128,7 @@ struct far_thread {
 	struct far_queue batch;		/* ready in this turn */
 	struct far_task **timer;	/* a heap by wake_at */
 	unsigned nr_timers;
+	struct far_fds *fds;		/* that tasks wait for; NULL: none ever did */
 	_Atomic(struct far_task *) inbox;	/* of far_task_resume(); last first */
 	_Atomic unsigned held_by;	/* far_task_hold() without an end */
 
@@ -186,6 +196,8 @@ void far_thread_free(struct far_thread *thread);
 void far_sched_sleep(struct far_task *task);
 /* Lets a task of the calling thread go on. It sleeps, and is in no queue. */
 void far_sched_wake(struct far_task *task);
+/* far_task_resume() of a task of the calling thread, without the inbox. */
+void far_sched_resume(struct far_task *task);
 /* Puts the calling task to sleep until the clock says `until`. */
 void far_sched_sleep_until(struct far_task *task, uint64_t until);
 /* Puts a task that sleeps in far_task_suspend() into the inbox. Any thread. */

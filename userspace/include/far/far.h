@@ -176,6 +176,31 @@ void far_yield(struct far_task *task);
 /* Declares processor time to sim; nothing elsewhere. */
 void far_spend(struct far_task *task, uint64_t ns);
 
+/*
+ * Suspends the task until descriptor fd is ready for one of events, which are poll()'s
+ * (<poll.h>), while other tasks of its thread go on. A thread whose tasks all wait sleeps.
+ * Returns what has become ready, above 0: bits of events, POLLERR, POLLHUP. The descriptor
+ * stays the program's and stays open meanwhile; several tasks may wait for one.
+ * far_deadline_set() limits the wait, far_conf.op_ms does not. -ETIME: its time is over;
+ * -EBADF: fd is not open; -EMFILE, -ENOMEM: there is no descriptor or memory for that;
+ * -EINVAL: events, or more descriptors than RLIMIT_NOFILE; -EOPNOTSUPP: sim; -EBUSY: the
+ * task is in a scan; -EPERM, -ESTALE as far_deadline_set(). That the client was fenced does
+ * not end the wait.
+ */
+int far_fd_wait(struct far_task *task, int fd, int events);
+/*
+ * far_park() suspends the task until far_unpark() is called for it. One that came first is
+ * not lost: far_park() then returns at once. Several that came first are one. What the
+ * caller of far_unpark() wrote before is visible when far_park() returns 0. Deadline and
+ * errors as far_fd_wait(); after -ETIME the next far_unpark() is for the next far_park().
+ *
+ * far_unpark(): any thread of the process, also one that is not libfar's. The task may have
+ * returned, but its thread has not been joined, and a task of far_enter() has not left.
+ * -ESTALE: the parent's task.
+ */
+int far_park(struct far_task *task);
+int far_unpark(struct far_task *task);
+
 /* What an error that a function here answered means: a sentence without a dot. Never NULL. */
 const char *far_strerror(int err);
 /*

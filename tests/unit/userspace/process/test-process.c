@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -98,11 +99,13 @@ static int open_without_stdio(void *arg)
 	struct far_thread *thread;
 	struct far_nic *soft;
 	char why[200];
+	int null = fcntl(open("/dev/null", O_RDONLY), F_DUPFD, 100);
 
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	if (setting_try_open(arg, &far) || far_enter(far, &task) ||
-	    far_thread_start(far, 2, run_nothing, NULL, &thread))
+	    far_thread_start(far, 2, run_nothing, NULL, &thread) ||
+	    far_fd_wait(task, null, POLLIN) != POLLIN)
 		return 1;
 	if (fds_open(STDERR_FILENO + 1))
 		return 2;
@@ -284,6 +287,76 @@ static void test_fork_in_task(void **state)
 	assert_int_equal(far_close(far), 0);
 }
 
+/* A task forks while others wait for a descriptor, and for a far_unpark(). */
+struct waits {
+	struct far_task *task[4];
+	int fd[2];
+	int result[4];
+	unsigned ended;
+	int status;		/* of the child */
+};
+
+static void wait_fork(struct far_task *task, struct waits *w)
+{
+	pid_t pid;
+
+	far_sleep(task, 1000000);
+	pid = child_fork();
+	if (!pid) {
+		alarm(20);
+		while (w->ended < 3)
+			far_sleep(task, 1000000);
+		for (unsigned i = 1; i < 4; i++)
+			if (w->result[i] != -ESTALE || far_unpark(w->task[i]) != -ESTALE)
+				_exit(i);
+		_exit(far_park(task) != -ESTALE ||
+		      far_fd_wait(task, w->fd[0], POLLIN) != -ESTALE ? 4 : 0);
+	}
+	waitpid(pid, &w->status, 0);
+	/* nothing of the child's has woken one of ours */
+	far_sleep(task, 1000000);
+	if (w->ended)
+		w->status = -1;
+	if (write(w->fd[1], "x", 1) != 1)
+		w->status = -1;
+	far_unpark(w->task[3]);
+}
+
+static void run_waits(struct far_task *task, void *arg)
+{
+	struct waits *w = arg;
+	unsigned index = far_task_index(task);
+
+	w->task[index] = task;
+	if (!index) {
+		wait_fork(task, w);
+		return;
+	}
+	if (index == 2)
+		far_deadline_set(task, 30000);
+	w->result[index] = index == 3 ? far_park(task) :
+					far_fd_wait(task, w->fd[0], POLLIN);
+	w->ended++;
+}
+
+static void test_fork_waits(void **state)
+{
+	struct waits w = { .status = -1 };
+	struct far *far = setting_open(*state);
+	struct far_thread *thread;
+
+	assert_int_equal(pipe(w.fd), 0);
+	assert_int_equal(far_thread_start(far, 4, run_waits, &w, &thread), 0);
+	assert_int_equal(far_thread_join(thread), 0);
+	assert_int_equal(w.status, 0);
+	assert_int_equal(w.result[1], POLLIN);
+	assert_int_equal(w.result[2], POLLIN);
+	assert_int_equal(w.result[3], 0);
+	assert_int_equal(far_close(far), 0);
+	close(w.fd[0]);
+	close(w.fd[1]);
+}
+
 /* ---- calls out of order ---- */
 
 static void run_close(struct far_task *task, void *arg)
@@ -367,6 +440,7 @@ int main(void)
 		SETTING_TEST(test_fork),
 		SETTING_TEST(test_fork_fds),
 		SETTING_TEST(test_fork_in_task),
+		SETTING_TEST(test_fork_waits),
 		SETTING_TEST(test_close_early),
 		SETTING_TEST(test_other_thread),
 		cmocka_unit_test(test_dlclose),
