@@ -198,7 +198,7 @@ static int open_mlx5(const char *words, struct nic **ret_nic,
 
 	r = nic_mlx5_parse(words, &opts, said);
 	if (!r)
-		r = nic_mlx5_open(&opts, &wrc_mlx5_devx, &mlx5_cm, ret_nic,
+		r = nic_mlx5_open(&opts, &wrc_mlx5_devx, &nic_cm, ret_nic,
 				  said);
 	if (r)
 		snprintf(why, CONF_WHY_MAX, "nic: %s", said);

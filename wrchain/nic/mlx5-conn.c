@@ -12,29 +12,9 @@
 #define MIN_RNR_TIMER	6	/* 0.08 ms; the CM's 0 means 0.66 s */
 #define LOG_MSG_MAX	30
 
-static struct mlx5_conn **find_conn(struct nic *nic, uint32_t id)
-{
-	struct mlx5_conn **c = &mlx5_of(nic)->conns;
-
-	while (*c && (*c)->id != id)
-		c = &(*c)->next;
-	return c;
-}
-
-static struct mlx5_conn *conn_of(struct nic *nic, const void *conn)
-{
-	struct mlx5_conn *c = mlx5_of(nic)->conns;
-
-	while (c && c->conn != conn)
-		c = c->next;
-	return c;
-}
-
 int mlx5_listen(struct nic *nic, uint16_t port)
 {
-	struct nic_mlx5 *m = mlx5_of(nic);
-
-	return m->cm_ctx ? m->cm->listen(m->cm_ctx, port) : -EOPNOTSUPP;
+	return nic_conns_listen(&mlx5_of(nic)->conns, port);
 }
 
 /* Not supported: clients use the provider's verbs instead of this back end. */
@@ -46,62 +26,17 @@ int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 
 /* ---- events --------------------------------------------------------------- */
 
-static struct mlx5_conn *add_conn(struct nic_mlx5 *m, void *conn)
-{
-	struct mlx5_conn *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return NULL;
-	if (!++m->next_id)
-		m->next_id = 1;
-	c->id = m->next_id;
-	c->conn = conn;
-	c->next = m->conns;
-	m->conns = c;
-	return c;
-}
-
-/* The connection of an event.  NULL: it is unknown, or there is no memory for it. */
-static struct mlx5_conn *event_conn(struct nic *nic, const struct mlx5_cm_event *ev)
-{
-	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_conn *c;
-
-	if (ev->type != NIC_REQUEST)
-		return conn_of(nic, ev->conn);
-	c = add_conn(m, ev->conn);
-	if (!c) {
-		m->cm->reject(ev->conn, NULL, 0);
-		m->cm->release(ev->conn);
-	}
-	return c;
-}
-
 int mlx5_event(struct nic *nic, struct nic_event *ret_event)
 {
-	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_cm_event ev;
-	struct mlx5_conn *c;
-	int r;
+	struct nic_cm_event ev;
+	struct nic_conn *c;
+	int r = nic_conns_event(&mlx5_of(nic)->conns, &ev, &c);
 
-	if (!m->cm_ctx)
-		return -EAGAIN;
-	do {
-		r = m->cm->event(m->cm_ctx, &ev);
-		if (r)
-			return r;
-		c = event_conn(nic, &ev);
-	} while (!c);
+	if (r)
+		return r;
 	if (ev.type == NIC_GONE && c->qpn)
 		mlx5_qp_error(nic, c->qpn);
-	ret_event->type = ev.type;
-	ret_event->reason = ev.reason;
-	ret_event->id = c->id;
-	ret_event->peer_ip = ev.peer_ip;
-	ret_event->local_ip = ev.local_ip;
-	ret_event->peer_qpn = ev.peer_qpn;
-	ret_event->priv_len = ev.priv_len;
-	memcpy(ret_event->priv, ev.priv, sizeof(ret_event->priv));
+	nic_conn_event(c, &ev, ret_event);
 	return 0;
 }
 
@@ -116,7 +51,7 @@ static uint8_t at_most(uint8_t n, uint8_t log_limit)
 static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
 			     struct wrc_mlx5_conn *conn)
 {
-	const struct mlx5_pd *pd = mlx5_find(&m->pds, q->pdn);
+	const struct mlx5_pd *pd = numbers_find(&m->pds, q->pdn);
 	struct wrc_mlx5_path *path = &conn->path;
 	struct wrc_mlx5_roce roce;
 	int r;
@@ -152,19 +87,19 @@ static int conn_complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
 int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
 		uint8_t priv_len)
 {
-	struct mlx5_cm_accept accept = {
+	struct nic_cm_accept accept = {
 		.qpn = qpn, .rnr_retry = RNR_RETRY,
 		.priv = priv, .priv_len = priv_len,
 	};
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_conn *c = *find_conn(nic, id);
-	struct mlx5_qp *q = mlx5_find(&m->qps, qpn);
+	struct nic_conn *c = nic_conns_find(&mlx5_of(nic)->conns, id);
+	struct mlx5_qp *q = numbers_find(&m->qps, qpn);
 	struct wrc_mlx5_conn conn;
 	int r;
 
 	if (!c || !q)
 		return -ENOENT;
-	r = m->cm->attr(c->conn, &conn);
+	r = m->conns.cm->attr(c->conn, &conn);
 	if (!r)
 		r = conn_complete(m, q, &conn);
 	if (!r)
@@ -173,7 +108,7 @@ int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
 		return r;
 	accept.responder_resources = conn.max_dest_rd_atomic;
 	accept.initiator_depth = conn.max_rd_atomic;
-	r = m->cm->accept(c->conn, &accept);
+	r = m->conns.cm->accept(c->conn, &accept);
 	if (r)
 		mlx5_qp_error(nic, qpn);
 	else
@@ -184,19 +119,17 @@ int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
 int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
 		uint8_t priv_len)
 {
-	struct mlx5_conn *c = *find_conn(nic, id);
-
-	return c ? mlx5_of(nic)->cm->reject(c->conn, priv, priv_len) : -ENOENT;
+	return nic_conns_reject(&mlx5_of(nic)->conns, id, priv, priv_len);
 }
 
 int mlx5_disconnect(struct nic *nic, uint32_t id)
 {
-	struct mlx5_conn *c = *find_conn(nic, id);
+	struct nic_conn *c = nic_conns_find(&mlx5_of(nic)->conns, id);
 	int r;
 
 	if (!c)
 		return -ENOENT;
-	r = mlx5_of(nic)->cm->disconnect(c->conn);
+	r = mlx5_of(nic)->conns.cm->disconnect(c->conn);
 	if (c->qpn)
 		mlx5_qp_error(nic, c->qpn);
 	return r;
@@ -204,11 +137,5 @@ int mlx5_disconnect(struct nic *nic, uint32_t id)
 
 void mlx5_release(struct nic *nic, uint32_t id)
 {
-	struct mlx5_conn **pos = find_conn(nic, id), *c = *pos;
-
-	if (!c)
-		return;
-	*pos = c->next;
-	mlx5_of(nic)->cm->release(c->conn);
-	free(c);
+	nic_conns_release(&mlx5_of(nic)->conns, id);
 }

@@ -53,7 +53,7 @@ static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 			   WRC_MLX5_REMOTE_WRITE : 0),
 	};
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
 	struct mlx5_mr *mr;
 	int r;
 
@@ -66,7 +66,7 @@ static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 	if (r)
 		goto free_mr;
 	mr->key = mr->ksm.key;
-	r = mlx5_add(&m->mrs, mr);
+	r = numbers_add(&m->mrs, mr);
 	if (r)
 		goto fini_ksm;
 	*ret_key = mr->key;
@@ -109,7 +109,7 @@ void mlx5_cq_info(const struct mlx5_cq *c, const struct wrc_mlx5_cq_info *hw,
 
 static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 {
-	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
 	struct wrc_mlx5_cq_info hw;
 	int r = c ? wrc_mlx5_cq_query(&c->cq, &hw) : -ENOENT;
 

@@ -5,9 +5,10 @@
 #ifndef NIC_MLX5_PRIV_H
 #define NIC_MLX5_PRIV_H
 
-#include <search.h>
+#include "conn.h"
 #include "mlx5.h"
 #include "node.h"
+#include "numbers.h"
 #include "verdict.h"
 
 /* Objects in a search tree; each begins with its number. */
@@ -59,18 +60,6 @@ struct mlx5_qp {
 };
 
 /**
- * struct mlx5_conn - connection
- * @conn:	the connection manager's object
- * @qpn:	its queue pair; 0: none yet
- */
-struct mlx5_conn {
-	uint32_t id;
-	void *conn;
-	uint32_t qpn;
-	struct mlx5_conn *next;
-};
-
-/**
  * struct nic_mlx5 - an open mlx5 NIC
  * @verdict:	what the report of odrp-hwcheck says of this card
  * @look:	the thread that asks the card
@@ -81,20 +70,14 @@ struct nic_mlx5 {
 	struct wrc_mlx5 dev;
 	struct verdict verdict;
 	struct mlx5_look *look;
-	const struct mlx5_cm *cm;
-	void *cm_ctx;
 	void *pds, *mrs, *cqs, *qps;	/* roots of search trees */
-	struct mlx5_conn *conns;
-	uint32_t next_id;
+	struct nic_conns conns;
 };
 
 static inline struct nic_mlx5 *mlx5_of(struct nic *nic)
 {
 	return (struct nic_mlx5 *)nic;
 }
-
-/* NULL: no object has this number. */
-void *mlx5_find(void *const *root, uint32_t number);
 
 /* mlx5-qp.c */
 int mlx5_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
@@ -152,9 +135,5 @@ void mlx5_drop_maker(struct mlx5_pd *p);
  * sentence in why; an unusable report is no error.
  */
 int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why);
-
-/* Order objects by number, in search trees of any of the types above. */
-int mlx5_compare(const void *a, const void *b);
-int mlx5_add(void **root, void *object);
 
 #endif /* NIC_MLX5_PRIV_H */

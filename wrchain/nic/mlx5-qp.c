@@ -10,7 +10,7 @@
 
 static struct mlx5_qp *qp_of(struct nic *nic, uint32_t qpn)
 {
-	return mlx5_find(&mlx5_of(nic)->qps, qpn);
+	return numbers_find(&mlx5_of(nic)->qps, qpn);
 }
 
 struct wrc_mlx5_qp *nic_mlx5_qp(struct nic *nic, uint32_t qpn)
@@ -55,7 +55,7 @@ int mlx5_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 	q->scqn = attr->scqn;
 	q->rcqn = attr->rcqn;
 	q->access = qp_access(attr->access);
-	r = mlx5_add(&m->qps, q);
+	r = numbers_add(&m->qps, q);
 	if (r)
 		goto fini;
 	*ret_qpn = q->qpn;
@@ -68,17 +68,6 @@ free_qp:
 	return r;
 }
 
-/* Connections forget the queue pair: the device may give its number to a new one. */
-static void conns_forget(struct nic_mlx5 *m, uint32_t qpn)
-{
-	struct mlx5_conn *c;
-
-	for (c = m->conns; c; c = c->next) {
-		if (c->qpn == qpn)
-			c->qpn = 0;
-	}
-}
-
 int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 {
 	struct mlx5_qp *q = qp_of(nic, qpn);
@@ -89,8 +78,8 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 	r = mlx5_look_leaves(mlx5_of(nic), q->qp.obj) ? wrc_mlx5_qp_fini(&q->qp) : -EBUSY;
 	if (r)
 		return r;
-	conns_forget(mlx5_of(nic), qpn);
-	tdelete(q, &mlx5_of(nic)->qps, mlx5_compare);
+	nic_conns_forget(&mlx5_of(nic)->conns, qpn);
+	numbers_drop(&mlx5_of(nic)->qps, q);
 	free(q);
 	return 0;
 }

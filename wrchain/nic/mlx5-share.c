@@ -9,7 +9,7 @@
 int mlx5_mr_share(struct nic *nic, uint32_t key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *mr = mlx5_find(&m->mrs, key);
+	struct mlx5_mr *mr = numbers_find(&m->mrs, key);
 
 	if (!mr || !mr->mr)
 		return -ENOENT;
@@ -30,7 +30,7 @@ int mlx5_unshare(struct mlx5_mr *mr)
 int mlx5_mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *first = mlx5_find(&m->mrs, key), *mr;
+	struct mlx5_mr *first = numbers_find(&m->mrs, key), *mr;
 	int r;
 
 	if (!first || !first->share.umem)
@@ -41,7 +41,7 @@ int mlx5_mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key
 	r = wrc_mlx5_share_key(&first->share, pdn, VARIANT, &mr->again, &mr->key);
 	if (r)
 		goto free_mr;
-	r = mlx5_add(&m->mrs, mr);
+	r = numbers_add(&m->mrs, mr);
 	if (r)
 		goto destroy;
 	m->dev.stats.keys++;

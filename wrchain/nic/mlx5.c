@@ -8,27 +8,6 @@
 #include <string.h>
 #include "mlx5-priv.h"
 
-/* ---- objects by number ----------------------------------------------------- */
-
-int mlx5_compare(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-void *mlx5_find(void *const *root, uint32_t number)
-{
-	void *node = tfind(&number, root, mlx5_compare);
-
-	return node ? *(void **)node : NULL;
-}
-
-int mlx5_add(void **root, void *object)
-{
-	return tsearch(object, root, mlx5_compare) ? 0 : -ENOMEM;
-}
-
 /* ---- domains and keys --------------------------------------------------------- */
 
 static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
@@ -43,7 +22,7 @@ static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
 	r = devx->pd_alloc(m->dev.ctx, &p->pdn, &p->pd);
 	if (r)
 		goto free_pd;
-	r = mlx5_add(&m->pds, p);
+	r = numbers_add(&m->pds, p);
 	if (r)
 		goto dealloc;
 	*ret_pdn = p->pdn;
@@ -59,14 +38,14 @@ free_pd:
 static void pd_free(struct nic *nic, uint32_t pdn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
 
 	if (!p)
 		return;
 	mlx5_drop_maker(p);
 	if (p->has_maker || m->dev.devx->pd_free(p->pd))
 		return;
-	tdelete(p, &m->pds, mlx5_compare);
+	numbers_drop(&m->pds, p);
 	free(p);
 }
 
@@ -83,7 +62,7 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 	const struct wrc_mlx5_devx *devx = m->dev.devx;
-	struct mlx5_pd *p = mlx5_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
 	struct mlx5_mr *mr;
 	int r;
 
@@ -96,7 +75,7 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 			 &mr->mr);
 	if (r)
 		goto free_mr;
-	r = mlx5_add(&m->mrs, mr);
+	r = numbers_add(&m->mrs, mr);
 	if (r)
 		goto dereg;
 	mr->va = va;
@@ -132,11 +111,11 @@ static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
 static void mr_dereg(struct nic *nic, uint32_t key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *mr = mlx5_find(&m->mrs, key);
+	struct mlx5_mr *mr = numbers_find(&m->mrs, key);
 
 	if (!mr || destroy_key(m, mr))
 		return;
-	tdelete(mr, &m->mrs, mlx5_compare);
+	numbers_drop(&m->mrs, mr);
 	free(mr);
 }
 
@@ -154,7 +133,7 @@ static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 	if (r)
 		goto free_cq;
 	c->cqn = c->cq.cqn;
-	r = mlx5_add(&m->cqs, c);
+	r = numbers_add(&m->cqs, c);
 	if (r)
 		goto fini;
 	*ret_cqn = c->cqn;
@@ -170,11 +149,11 @@ free_cq:
 static void cq_destroy(struct nic *nic, uint32_t cqn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_cq *c = mlx5_find(&m->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&m->cqs, cqn);
 
 	if (!c)
 		return;
-	tdelete(c, &m->cqs, mlx5_compare);
+	numbers_drop(&m->cqs, c);
 	/* A completion queue that the card is asked about stays, with its memory. */
 	if (mlx5_look_leaves(m, c->cq.obj))
 		wrc_mlx5_cq_fini(&c->cq);
@@ -183,7 +162,7 @@ static void cq_destroy(struct nic *nic, uint32_t cqn)
 
 static int cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 {
-	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
 
 	return c ? wrc_mlx5_cq_poll(&c->cq, ret_cqe) : -ENOENT;
 }
@@ -215,26 +194,6 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 	return r;
 }
 
-/*
- * Destroys all objects of a tree.  A device that is gone destroys nothing: its objects
- * are only forgotten here, and the kernel frees them when the device's file is closed.
- */
-static void tree_empty(struct nic *nic, void **tree,
-		       void (*destroy)(struct nic *nic, uint32_t number))
-{
-	while (*tree) {
-		uint32_t number = **(uint32_t **)*tree;
-		void *left;
-
-		destroy(nic, number);
-		left = mlx5_find(tree, number);
-		if (left) {
-			tdelete(left, tree, mlx5_compare);
-			free(left);
-		}
-	}
-}
-
 static void drop_qp(struct nic *nic, uint32_t qpn)
 {
 	mlx5_qp_destroy(nic, qpn);
@@ -245,16 +204,13 @@ static void close_nic(struct nic *nic)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 
-	while (m->conns)
-		mlx5_release(nic, m->conns->id);
-	if (m->cm_ctx)
-		m->cm->close(m->cm_ctx);
+	nic_conns_close(&m->conns);
 	mlx5_look_stop(m);
-	tree_empty(nic, &m->qps, drop_qp);
+	numbers_empty(nic, &m->qps, drop_qp);
 	while (m->cqs)
 		cq_destroy(nic, **(uint32_t **)m->cqs);
-	tree_empty(nic, &m->mrs, mr_dereg);
-	tree_empty(nic, &m->pds, pd_free);
+	numbers_empty(nic, &m->mrs, mr_dereg);
+	numbers_empty(nic, &m->pds, pd_free);
 	mlx5_look_free(m);
 	wrc_mlx5_close(&m->dev);
 	free(m);
@@ -303,12 +259,12 @@ static int check_strict(const struct nic_mlx5 *m, char *why)
 	return -EOPNOTSUPP;
 }
 
-static int open_cm(struct nic_mlx5 *m, char *why)
+static int open_cm(struct nic_mlx5 *m, const struct nic_cm *cm, char *why)
 {
 	const char *name = m->dev.devx->name(m->dev.ctx);
 	int r;
 
-	r = m->cm->open(name, m->dev.port, &m->cm_ctx, &m->nic.event_fd);
+	r = nic_conns_open(&m->conns, cm, name, m->dev.port, &m->nic.event_fd);
 	if (r)
 		snprintf(why, NIC_MLX5_WHY_MAX,
 			 "the RDMA connection manager does not answer; is the "
@@ -318,7 +274,7 @@ static int open_cm(struct nic_mlx5 *m, char *why)
 }
 
 int nic_mlx5_open(const struct nic_mlx5_opts *opts,
-		  const struct wrc_mlx5_devx *devx, const struct mlx5_cm *cm,
+		  const struct wrc_mlx5_devx *devx, const struct nic_cm *cm,
 		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX])
 {
 	struct nic_mlx5 *m = calloc(1, sizeof(*m));
@@ -333,7 +289,6 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 	m->node.ops = &mlx5_node_ops;
 	m->nic.event_fd = m->node.look_fd = -1;
 	m->node.strict_index = opts->strict;
-	m->cm = cm;
 	r = wrc_mlx5_probe(devx, opts->device, &m->dev, why);
 	if (r) {
 		free(m);
@@ -346,7 +301,7 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 	if (!r)
 		r = mlx5_learn(m, opts->report, why);
 	if (!r && cm)
-		r = open_cm(m, why);
+		r = open_cm(m, cm, why);
 	if (!r) {
 		r = mlx5_look_new(m, cm && !devx->one_thread);
 		if (r)
@@ -368,7 +323,7 @@ struct wrc_mlx5 *nic_mlx5_device(struct nic *nic)
 
 struct wrc_mlx5_cq *nic_mlx5_cq(struct nic *nic, uint32_t cqn)
 {
-	struct mlx5_cq *c = mlx5_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
 
 	return c ? &c->cq : NULL;
 }

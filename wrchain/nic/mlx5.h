@@ -7,7 +7,7 @@
 #define NIC_MLX5_H
 
 #include <mlx5/dev.h>
-#include "mlx5-cm.h"
+#include "cm.h"
 #include "nic.h"
 
 #define NIC_MLX5_DEV_MAX 64
@@ -39,11 +39,11 @@ struct nic_mlx5_opts {
 int nic_mlx5_parse(const char *words, struct nic_mlx5_opts *ret_opts,
 		   char why[NIC_MLX5_WHY_MAX]);
 /*
- * Opens the NIC.  devx and cm are wrc_mlx5_devx and mlx5_cm, or tables of a test.  cm NULL:
+ * Opens the NIC.  devx and cm are wrc_mlx5_devx and nic_cm, or tables of a test.  cm NULL:
  * without connections.  On an error (-errno) why has a sentence.
  */
 int nic_mlx5_open(const struct nic_mlx5_opts *opts,
-		  const struct wrc_mlx5_devx *devx, const struct mlx5_cm *cm,
+		  const struct wrc_mlx5_devx *devx, const struct nic_cm *cm,
 		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX]);
 
 /* For odrp-hwcheck, which needs more than nic.h has.  NULL: no such number. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <cmocka.h>
-#include <nic/mlx5-cm-attr.h>
+#include <nic/cm-attr.h>
 
 static void each_from_its_step(void **state)
 {

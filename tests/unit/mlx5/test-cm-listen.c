@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rdma/rdma_cma.h>
-#include <nic/mlx5-cm.h>
+#include <nic/cm.h>
 
 #define MOST	4
 
@@ -87,35 +87,35 @@ static void test_two_ports(void **state)
 {
 	struct rdma_cm_event gone = { .event = RDMA_CM_EVENT_DEVICE_REMOVAL };
 	struct rdma_cm_id conn = { .verbs = NULL };
-	struct mlx5_cm_event ev;
+	struct nic_cm_event ev;
 	unsigned int i;
 	void *cm;
 	int fd;
 
 	memset(&lib, 0, sizeof(lib));
-	assert_int_equal(mlx5_cm.open("mlx5_0", 1, &cm, &fd), 0);
+	assert_int_equal(nic_cm.open("mlx5_0", 1, &cm, &fd), 0);
 	lib.refuse = true;
-	assert_int_equal(mlx5_cm.listen(cm, 7488), -EADDRINUSE);
+	assert_int_equal(nic_cm.listen(cm, 7488), -EADDRINUSE);
 	assert_int_equal(lib.nr_alive, 0);
 	lib.refuse = false;
 	lib.nr_ids = 0;
-	assert_int_equal(mlx5_cm.listen(cm, 7489), 0);
-	assert_int_equal(mlx5_cm.listen(cm, 7490), 0);
-	assert_int_equal(mlx5_cm.listen(cm, 7491), -EOPNOTSUPP);
+	assert_int_equal(nic_cm.listen(cm, 7489), 0);
+	assert_int_equal(nic_cm.listen(cm, 7490), 0);
+	assert_int_equal(nic_cm.listen(cm, 7491), -EOPNOTSUPP);
 	assert_int_equal(lib.port[0], 7489);
 	assert_int_equal(lib.port[1], 7490);
 	for (i = 0; i < 2; i++) {
 		gone.id = lib.id[i];
 		lib.event = &gone;
-		assert_int_equal(mlx5_cm.event(cm, &ev), -EAGAIN);
+		assert_int_equal(nic_cm.event(cm, &ev), -EAGAIN);
 	}
 	gone.id = &conn;
 	lib.event = &gone;
-	assert_int_equal(mlx5_cm.event(cm, &ev), 0);
+	assert_int_equal(nic_cm.event(cm, &ev), 0);
 	assert_int_equal(ev.type, NIC_GONE);
 	assert_ptr_equal(ev.conn, &conn);
 	assert_int_equal(lib.nr_acks, 3);
-	mlx5_cm.close(cm);
+	nic_cm.close(cm);
 	assert_int_equal(lib.nr_alive, 0);
 }
 

@@ -15,10 +15,10 @@
 /* ---- a connection manager --------------------------------------------------- */
 
 static struct {
-	struct mlx5_cm_event events[8];
+	struct nic_cm_event events[8];
 	unsigned int nr_events;
 	struct wrc_mlx5_conn attr;
-	struct mlx5_cm_accept accepted;
+	struct nic_cm_accept accepted;
 	int accept_err;
 	unsigned int opened, accepts, rejects, disconnects, releases;
 	uint16_t port;
@@ -48,7 +48,7 @@ static int cm_listen(void *arg, uint16_t port)
 	return 0;
 }
 
-static int cm_event(void *arg, struct mlx5_cm_event *ret_event)
+static int cm_event(void *arg, struct nic_cm_event *ret_event)
 {
 	if (!cm.nr_events)
 		return -EAGAIN;
@@ -64,7 +64,7 @@ static int cm_attr(void *conn, struct wrc_mlx5_conn *ret_conn)
 	return 0;
 }
 
-static int cm_accept(void *conn, const struct mlx5_cm_accept *accept)
+static int cm_accept(void *conn, const struct nic_cm_accept *accept)
 {
 	cm.accepts++;
 	cm.accepted = *accept;
@@ -88,7 +88,7 @@ static void cm_release(void *conn)
 	cm.releases++;
 }
 
-static const struct mlx5_cm fake_cm = {
+static const struct nic_cm fake_cm = {
 	.open = cm_open, .close = cm_close, .listen = cm_listen,
 	.event = cm_event, .attr = cm_attr, .accept = cm_accept,
 	.reject = cm_reject, .disconnect = cm_disconnect,
@@ -97,7 +97,7 @@ static const struct mlx5_cm fake_cm = {
 
 static void happens(enum nic_event_type type, int *conn)
 {
-	cm.events[cm.nr_events++] = (struct mlx5_cm_event){
+	cm.events[cm.nr_events++] = (struct nic_cm_event){
 		.type = type, .conn = conn, .peer_ip = PEER_IP,
 		.local_ip = PEER_IP + 1, .peer_qpn = 0x77,
 		.priv_len = 3, .priv = "hey",
@@ -732,7 +732,7 @@ static void disconnected(void **state)
 	assert_true(info.error);
 	/* Its queue pair is gone before it; another must not suffer. */
 	pair_close(&p);
-	assert_int_equal(mlx5_of(nic)->conns->qpn, 0);
+	assert_int_equal(mlx5_of(nic)->conns.first->qpn, 0);
 	pair_open(&p, nic, 0);
 	assert_int_equal(nic->node->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	happens(NIC_GONE, &conns[0]);

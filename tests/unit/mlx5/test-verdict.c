@@ -58,7 +58,7 @@ static int cm_listen(void *arg, uint16_t port)
 	return 0;
 }
 
-static const struct mlx5_cm quiet_cm = {
+static const struct nic_cm quiet_cm = {
 	.open = cm_open, .close = cm_close, .listen = cm_listen,
 };
 

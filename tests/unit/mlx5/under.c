@@ -47,7 +47,7 @@ static int cm_listen(void *cm, uint16_t port)
 	return snic_cm_listen(fake.snic, port, &listener);
 }
 
-static int cm_event(void *cm, struct mlx5_cm_event *ret_event)
+static int cm_event(void *cm, struct nic_cm_event *ret_event)
 {
 	struct snic_cm_event ev;
 	int r = snic_cm_poll(fake.snic, &ev);
@@ -79,7 +79,7 @@ static int cm_attr(void *conn, struct wrc_mlx5_conn *ret_conn)
 }
 
 /* The software NIC's manager changes the states itself, at this time. */
-static int cm_accept(void *conn, const struct mlx5_cm_accept *accept)
+static int cm_accept(void *conn, const struct nic_cm_accept *accept)
 {
 	const struct snic_cm_param param = {
 		.qpn = accept->qpn, .priv = accept->priv,
@@ -112,7 +112,7 @@ static void cm_release(void *conn)
 	snic_cm_release(fake.snic, id_of(conn));
 }
 
-static const struct mlx5_cm under_cm = {
+static const struct nic_cm under_cm = {
 	.open = cm_open, .close = cm_close, .listen = cm_listen,
 	.event = cm_event, .attr = cm_attr, .accept = cm_accept,
 	.reject = cm_reject, .disconnect = cm_disconnect,
