@@ -12,7 +12,7 @@
 #include "../../../../userspace/auth/secret.h"
 #include "../../../../userspace/nic/verbs_info.h"
 #include "bed.h"
-#include "fake_verbs.h"
+#include "../../../lib/verbs/fake_verbs.h"
 
 static char dir[32];
 

@@ -14,7 +14,7 @@ pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct ibv_device device = { .name = FAKE_DEVICE };
 static struct verbs_context vctx;
-static uint32_t next_key = 1, next_qpn = 0x100;
+static uint32_t next_key = 1;
 static struct fake_mr *mrs;
 
 bool fake_fails(int err)
@@ -44,7 +44,8 @@ struct ibv_device **ibv_get_device_list(int *nr)
 	struct ibv_device **list = calloc(2, sizeof(*list));
 
 	list[0] = &device;
-	*nr = 1;
+	if (nr)
+		*nr = 1;
 	return list;
 }
 
@@ -65,7 +66,8 @@ int ibv_query_device(struct ibv_context *ctx, struct ibv_device_attr *attr)
 	*attr = (struct ibv_device_attr) {
 		.max_qp_wr = 32768, .max_cqe = 1 << 22, .phys_port_cnt = 1,
 		.atomic_cap = fake.no_atomics ? IBV_ATOMIC_NONE : IBV_ATOMIC_HCA,
-		.max_qp_init_rd_atom = 16, .max_sge = 1,
+		.max_qp_init_rd_atom = FAKE_READS, .max_qp_rd_atom = FAKE_READS,
+		.max_sge = 8,
 	};
 	return 0;
 }
@@ -80,13 +82,15 @@ int ibv_query_port(struct ibv_context *ctx, uint8_t port,
 		fake_wrong("port of ibv_query_port()");
 	attr->state = IBV_PORT_ACTIVE;
 	attr->max_msg_sz = 1 << 30;
+	attr->active_mtu = IBV_MTU_4096;
+	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
 	attr->gid_tbl_len = fake.gids;
 	return 0;
 }
 
 struct ibv_context *ibv_open_device(struct ibv_device *dev)
 {
-	return fake_context();
+	return fake_fails(EACCES) ? NULL : fake_context();
 }
 
 int ibv_close_device(struct ibv_context *ctx)
@@ -109,6 +113,28 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ctx, struct ibv_gid_entry *entr
 			.gid_index = i, .port_num = 1, .gid_type = IBV_GID_TYPE_ROCE_V2,
 		};
 	return fake.gids;
+}
+
+/* GIDs 0 and 1 are no IPv4 addresses of RoCE v2. */
+int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
+		      struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size)
+{
+	if (fake_fails(EIO))
+		return EIO;
+	*entry = (struct ibv_gid_entry) {
+		.gid_index = index, .port_num = port,
+		.gid_type = index ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
+		.gid.raw = { [10] = 0xff, [11] = index < 2 ? 0 : 0xff },
+	};
+	return 0;
+}
+
+int ibv_query_gid(struct ibv_context *ctx, uint8_t port, int index, union ibv_gid *gid)
+{
+	if (fake_fails(EIO))
+		return -1;
+	memset(gid, 0, sizeof(*gid));
+	return 0;
 }
 
 /* ---- protection domains ---- */
@@ -190,24 +216,43 @@ static struct ibv_pd *parent_alloc(struct ibv_context *ctx,
 
 /* ---- keys ---- */
 
-#undef ibv_reg_mr
-struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+static struct ibv_mr *mr_new(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+			     unsigned access)
 {
 	struct fake_mr *mr;
 
-	if (access & ~IBV_ACCESS_LOCAL_WRITE)
-		fake_wrong("access of ibv_reg_mr()");
 	if (fake_fails(ENOMEM))
 		return NULL;
 	mr = calloc(1, sizeof(*mr));
 	mr->mr = (struct ibv_mr) { .pd = pd, .addr = addr, .length = len };
+	mr->iova = iova;
+	mr->access = access;
 	pthread_mutex_lock(&fake_lock);
 	mr->mr.lkey = next_key++ << 8;
+	mr->mr.rkey = access & ~IBV_ACCESS_LOCAL_WRITE ?
+		      mr->mr.lkey | fake.split_keys : 0;
 	mr->next = mrs;
 	mrs = mr;
 	pthread_mutex_unlock(&fake_lock);
 	fake_made(1);
 	return &mr->mr;
+}
+
+#undef ibv_reg_mr
+struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t len, int access)
+{
+	if (access & ~IBV_ACCESS_LOCAL_WRITE)
+		fake_wrong("access of ibv_reg_mr()");
+	return mr_new(pd, addr, len, (uintptr_t)addr, access);
+}
+
+struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova,
+				unsigned access)
+{
+	if (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC) &&
+	    !(access & IBV_ACCESS_LOCAL_WRITE))
+		fake_wrong("access of ibv_reg_mr_iova()");
+	return mr_new(pd, addr, len, iova, access);
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
@@ -232,6 +277,30 @@ static bool local_ok(const struct ibv_sge *sge)
 		mr = mr->next;
 	return mr && sge->addr >= (uintptr_t)mr->mr.addr &&
 	       sge->addr + sge->length <= (uintptr_t)mr->mr.addr + mr->mr.length;
+}
+
+bool fake_local(const struct fake_qp *qp, const struct ibv_sge *sge)
+{
+	const struct fake_mr *mr = mrs;
+
+	while (mr && mr->mr.lkey != sge->lkey)
+		mr = mr->next;
+	return mr && (qp->pd->parent ? qp->pd->parent : qp->pd) == (void *)mr->mr.pd &&
+	       local_ok(sge);
+}
+
+uint8_t *fake_remote(const struct fake_qp *qp, uint32_t key, uint64_t addr, uint32_t len,
+		     unsigned access)
+{
+	const struct fake_mr *mr = mrs;
+
+	while (mr && (!mr->mr.rkey || mr->mr.rkey != key))
+		mr = mr->next;
+	if (!mr || (void *)mr->mr.pd != qp->pd || !(mr->access & access) ||
+	    addr < mr->iova || addr - mr->iova > mr->mr.length ||
+	    len > mr->mr.length - (addr - mr->iova))
+		return NULL;
+	return (uint8_t *)mr->mr.addr + (addr - mr->iova);
 }
 
 /* ---- completion queues ---- */
@@ -304,7 +373,7 @@ int ibv_destroy_cq(struct ibv_cq *cq)
 	return 0;
 }
 
-static void cq_add(struct fake_cq *cq, const struct ibv_wc *wc)
+void fake_cq_add(struct fake_cq *cq, const struct ibv_wc *wc)
 {
 	pthread_mutex_lock(&fake_lock);
 	if (cq->nr == cq->size)
@@ -368,13 +437,6 @@ static struct fake_qp *qp_of(struct ibv_qp *qp)
 	return (struct fake_qp *)qp;
 }
 
-/* The back end makes queue pairs with rdma_create_qp(). */
-struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
-{
-	errno = EOPNOTSUPP;
-	return NULL;
-}
-
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct fake_qp *qp;
@@ -388,32 +450,20 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 		errno = EINVAL;
 		return -1;
 	}
-	qp = calloc(1, sizeof(*qp));
-	qp->qp.context = id->verbs;
-	qp->qp.qp_num = next_qpn++;
-	qp->cq = (struct fake_cq *)attr->send_cq;
-	qp->cq->users++;
-	qp->pd = (struct fake_pd *)pd;
-	qp->pd->users++;
-	qp->depth = attr->cap.max_send_wr;
+	qp = fake_qp_new(id->verbs, pd, attr);
 	qp->id = id;
+	/* WRITEs of length 0, as probes, need the right to write. */
+	qp->access = IBV_ACCESS_REMOTE_WRITE;
 	fake.td_qps += qp->pd->td != NULL;
 	attr->cap.max_inline_data = fake.max_inline;
 	id->qp = &qp->qp;
-	fake_made(1);
 	return 0;
 }
 
 void rdma_destroy_qp(struct rdma_cm_id *id)
 {
-	struct fake_qp *qp = qp_of(id->qp);
-
-	qp->cq->users--;
-	qp->pd->users--;
-	free(qp->flush);
-	free(qp);
+	fake_qp_free(qp_of(id->qp));
 	id->qp = NULL;
-	fake_made(-1);
 }
 
 static enum ibv_wc_status wr_execute(struct fake_qp *qp, struct ibv_send_wr *wr)
@@ -466,7 +516,7 @@ static void wr_complete(struct fake_qp *qp, uint64_t wr_id, enum ibv_wc_status s
 	};
 
 	if (status || signaled)
-		cq_add(qp->cq, &wc);
+		fake_cq_add(qp->cq, &wc);
 }
 
 void fake_qp_error(struct fake_qp *qp)
@@ -501,8 +551,8 @@ static bool wr_waits(struct fake_qp *qp, const struct ibv_send_wr *wr)
 
 static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
-	if (wr->num_sge > 1 || wr->send_flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE |
-						  IBV_SEND_FENCE))
+	if ((qp->id && wr->num_sge > 1) ||
+	    wr->send_flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE | IBV_SEND_FENCE))
 		fake_wrong("a work request's lists or flags");
 	if (wr->send_flags & IBV_SEND_INLINE &&
 	    (wr->opcode != IBV_WR_RDMA_WRITE || wr->sg_list->length > fake.max_inline))
@@ -515,7 +565,7 @@ static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 			   __ATOMIC_RELAXED);
 }
 
-/* Receives are for handshakes only. */
+/* Of queue pairs with an id, receives are for handshakes only. */
 static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad)
 {
@@ -524,6 +574,8 @@ static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	*bad = wr;
 	if (fake_fails(ENOMEM))
 		return ENOMEM;
+	if (!qp->id)
+		return fake_receive(qp, wr);
 	if (qp->nr_recv == 2 || wr->num_sge != 1 || wr->next || !local_ok(wr->sg_list))
 		fake_wrong("a receive");
 	else
@@ -549,7 +601,7 @@ static enum ibv_wc_status wr_send(struct fake_qp *qp, const struct ibv_send_wr *
 		return IBV_WC_REM_INV_REQ_ERR;
 	}
 	memcpy((void *)(uintptr_t)qp->recv[qp->nr_taken++].addr, answer, len);
-	cq_add(qp->cq, &wc);
+	fake_cq_add(qp->cq, &wc);
 	return IBV_WC_SUCCESS;
 }
 
@@ -565,6 +617,14 @@ static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		if (fake_fails(ENOMEM))
 			return ENOMEM;
 		wr_look(qp, wr);
+		if (qp->dest) {
+			status = qp->error ? IBV_WC_WR_FLUSH_ERR :
+				 fake_pair_execute(qp, wr);
+			qp->error |= status != 0;
+			wr_complete(qp, wr->wr_id, status,
+				    wr->send_flags & IBV_SEND_SIGNALED);
+			continue;
+		}
 		if (wr->opcode == IBV_WR_SEND) {
 			wr_complete(qp, wr->wr_id, wr_send(qp, wr),
 				    wr->send_flags & IBV_SEND_SIGNALED);

@@ -10,10 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../../../userspace/nic/mem_priv.h"
+#include "../../../userspace/nic/mem_priv.h"
 #include "fake_priv.h"
-
-#define REJ_CONSUMER	28
 
 struct fake_event {
 	struct rdma_cm_event event;
@@ -35,22 +33,9 @@ struct fake_attach {
 	struct far_host_map map;
 };
 
-struct fake_id {
-	struct rdma_cm_id id;
-	unsigned node;
-	bool control, up;
-	unsigned unacked;
-	struct fake_attach *attach;
-};
-
 static struct fake_attach *attaches;
 static pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;	/* attaches */
 static const char *const node_name[] = { "0", "1" };
-
-static struct fake_id *id_of(struct rdma_cm_id *id)
-{
-	return (struct fake_id *)id;
-}
 
 /* ---- events ---- */
 
@@ -74,26 +59,36 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 	fake_made(-1);
 }
 
-static void event_add(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
-		      const void *priv, unsigned len)
+void fake_event(struct rdma_cm_id *id, const struct rdma_cm_event *from)
 {
 	struct fake_channel *channel = (struct fake_channel *)id->channel;
 	struct fake_event *event = calloc(1, sizeof(*event));
+	unsigned len = from->param.conn.private_data_len;
 
+	event->event = *from;
 	event->event.id = id;
-	event->event.event = type;
-	event->event.status = status;
-	event->event.param.conn.qp_num = FAKE_PEER_QPN;
+	event->event.param.conn.private_data = NULL;
 	if (len) {
-		memcpy(event->priv, priv, len);
+		memcpy(event->priv, from->param.conn.private_data, len);
 		event->event.param.conn.private_data = event->priv;
-		event->event.param.conn.private_data_len = len;
 	}
 	pthread_mutex_lock(&fake_lock);
 	*channel->last = event;
 	channel->last = &event->next;
 	pthread_mutex_unlock(&fake_lock);
 	eventfd_write(channel->channel.fd, 1);
+}
+
+static void event_add(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
+		      const void *priv, unsigned len)
+{
+	fake_event(id, &(struct rdma_cm_event) {
+		.event = type, .status = status,
+		.param.conn = {
+			.qp_num = FAKE_PEER_QPN, .private_data = priv,
+			.private_data_len = len,
+		},
+	});
 }
 
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
@@ -110,7 +105,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 		mine->first = first->next;
 		if (!mine->first)
 			mine->last = &mine->first;
-		id_of(first->event.id)->unacked++;
+		fake_id_of(first->event.id)->unacked++;
 	}
 	pthread_mutex_unlock(&fake_lock);
 	errno = EAGAIN;
@@ -120,29 +115,44 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 
 int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
-	id_of(event->id)->unacked--;
+	fake_id_of(event->id)->unacked--;
 	free(event);
 	return 0;
+}
+
+/* Takes an event of the id, or a request to it, that nobody has taken. */
+static struct fake_event *event_of(struct rdma_cm_id *id)
+{
+	struct fake_channel *mine = (struct fake_channel *)id->channel;
+	struct fake_event **at, *found;
+
+	pthread_mutex_lock(&fake_lock);
+	at = &mine->first;
+	while (*at && (*at)->event.id != id &&
+	       ((*at)->event.event != RDMA_CM_EVENT_CONNECT_REQUEST ||
+		&fake_id_of((*at)->event.id)->listener->id != id))
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		*at = found->next;
+	if (!*at)
+		mine->last = at;
+	pthread_mutex_unlock(&fake_lock);
+	return found;
 }
 
 /* What has not been taken of an id is forgotten with it. */
 static void events_drop(struct rdma_cm_id *id)
 {
-	struct fake_channel *mine = (struct fake_channel *)id->channel;
-	struct fake_event **at, *event;
+	struct rdma_cm_id *its;
+	struct fake_event *event;
 
-	pthread_mutex_lock(&fake_lock);
-	at = &mine->first;
-	while ((event = *at)) {
-		if (event->event.id != id) {
-			at = &event->next;
-			continue;
-		}
-		*at = event->next;
+	while ((event = event_of(id))) {
+		its = event->event.id;
 		free(event);
+		if (its != id)
+			rdma_destroy_id(its);
 	}
-	mine->last = at;
-	pthread_mutex_unlock(&fake_lock);
 }
 
 void fake_left(struct rdma_cm_id *id)
@@ -192,11 +202,14 @@ static void attach_end(struct fake_attach *attach)
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	struct fake_id *mine = id_of(id);
+	struct fake_id *mine = fake_id_of(id);
 
 	if (id->qp || mine->unacked)
 		fake_wrong("an id that is destroyed while it is in use");
-	events_drop(id);
+	fake_pair_left(mine);
+	fake_listener_drop(mine);
+	if (id->channel)
+		events_drop(id);
 	pthread_mutex_lock(&cm_lock);
 	if (mine->attach && mine->control)
 		attach_end(mine->attach);
@@ -221,15 +234,19 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *from, struct socka
 	const struct sockaddr_in *in = (const struct sockaddr_in *)to;
 	uint32_t ip = ntohl(in->sin_addr.s_addr);
 
-	if (to->sa_family != AF_INET || ntohs(in->sin_port) != ODRP_FAR_PORT || from)
+	fake_id_of(id)->port = ntohs(in->sin_port);
+	if (to->sa_family != AF_INET || from ||
+	    (fake_id_of(id)->port != ODRP_FAR_PORT && !fake_listened(fake_id_of(id)->port)))
 		fake_wrong("addresses of rdma_resolve_addr()");
 	if (fake_fails(ENETUNREACH))
 		return -1;
-	id_of(id)->node = ip - 0x7f000001;
+	fake_id_of(id)->node = fake_listened(fake_id_of(id)->port) ? 0 : ip - 0x7f000001;
 	id->verbs = fake_context();
+	id->port_num = 1;
+	id->route.addr.dst_sin = *in;
 	id->route.addr.src_sin.sin_family = AF_INET;
 	id->route.addr.src_sin.sin_addr.s_addr = htonl(0x7f000063);
-	event_add(id, id_of(id)->node < 2 ? RDMA_CM_EVENT_ADDR_RESOLVED :
+	event_add(id, fake_id_of(id)->node < 2 ? RDMA_CM_EVENT_ADDR_RESOLVED :
 		  RDMA_CM_EVENT_ADDR_ERROR, 0, NULL, 0);
 	return 0;
 }
@@ -342,7 +359,7 @@ static void answer(struct fake_id *mine, const struct odrp_far_hello *hello)
 		rej.status = cpu_to_be16(status);
 		memcpy(bytes, &rej, sizeof(rej));
 		len = fake_auth_seal(mine->node, false, bytes, sizeof(rej));
-		event_add(&mine->id, RDMA_CM_EVENT_REJECTED, REJ_CONSUMER, bytes, len);
+		event_add(&mine->id, RDMA_CM_EVENT_REJECTED, FAKE_REJECTED, bytes, len);
 		return;
 	}
 	accept.head.nr_regions = cpu_to_be16(mine->control);
@@ -377,7 +394,7 @@ static bool request_open(struct fake_id *mine, const void *priv,
 	if (magic == cpu_to_be32(ODRP_AUTH_FAR_MAGIC) &&
 	    fake_auth_request(mine->node, mine->id.qp->qp_num, priv, hello))
 		return true;
-	event_add(&mine->id, RDMA_CM_EVENT_REJECTED, REJ_CONSUMER, &rej, sizeof(rej));
+	event_add(&mine->id, RDMA_CM_EVENT_REJECTED, FAKE_REJECTED, &rej, sizeof(rej));
 	return false;
 }
 
@@ -386,6 +403,8 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	const struct odrp_far_hello *first = param->private_data;
 	struct odrp_far_hello hello;
 
+	if (fake_listened(fake_id_of(id)->port))
+		return fake_fails(EINVAL) ? -1 : fake_call(fake_id_of(id), param);
 	if (param->private_data_len != sizeof(hello) ||
 	    (!fake.key_dir && be32_to_cpu(first->magic) != ODRP_FAR_MAGIC) ||
 	    /* 7 has no end on rdma_rxe */
@@ -396,8 +415,8 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	if (fake_fails(EINVAL))
 		return -1;
 	pthread_mutex_lock(&cm_lock);
-	if (request_open(id_of(id), first, &hello))
-		answer(id_of(id), &hello);
+	if (request_open(fake_id_of(id), first, &hello))
+		answer(fake_id_of(id), &hello);
 	pthread_mutex_unlock(&cm_lock);
 	return 0;
 }
@@ -406,12 +425,13 @@ int rdma_disconnect(struct rdma_cm_id *id)
 {
 	if (id->qp)
 		fake_qp_error((struct fake_qp *)id->qp);
+	fake_pair_left(fake_id_of(id));
 	return 0;
 }
 
 bool fake_gone(struct fake_qp *qp)
 {
-	struct fake_id *mine = id_of(qp->id);
+	struct fake_id *mine = fake_id_of(qp->id);
 	bool gone;
 
 	pthread_mutex_lock(&cm_lock);
@@ -422,7 +442,7 @@ bool fake_gone(struct fake_qp *qp)
 
 uint8_t *fake_far(struct fake_qp *qp, uint64_t addr, uint32_t len, bool read)
 {
-	const struct fake_attach *attach = id_of(qp->id)->attach;
+	const struct fake_attach *attach = fake_id_of(qp->id)->attach;
 
 	if (!(attach->rights & (read ? ODRP_FAR_READ : ODRP_FAR_WRITE)))
 		return NULL;

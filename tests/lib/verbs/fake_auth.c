@@ -5,7 +5,7 @@
 #include <odrp/wire.h>
 #include <string.h>
 
-#include "../../../../userspace/auth/shake.h"
+#include "../../../userspace/auth/shake.h"
 #include "fake_priv.h"
 
 #define HANDLE	UINT64_C(0x1122334455667788)
