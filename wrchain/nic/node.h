@@ -101,7 +101,8 @@ struct nic_node_ops {
 };
 
 /**
- * struct nic_node - a NIC on which chains are armed
+ * struct nic_node - a NIC of a memory node
+ * @no_chains:	the NIC arms no chains: it serves spaces only
  * @strict_index: the NIC checks the index of each WQE, so chains must renew it
  * @fence_orders: after a fence, data of earlier READs are visible to all queues; the
  *		agent sets this from the operator's setting or @keeps_fences
@@ -114,6 +115,7 @@ struct nic_node_ops {
  */
 struct nic_node {
 	const struct nic_node_ops *ops;
+	bool no_chains;
 	bool strict_index, fence_orders;
 	bool keeps_fences, keeps_keys;
 	int look_fd;
