@@ -3,6 +3,8 @@
  * A memory node of this process. Its NIC executes all operations; its thread calls host/
  * when connections begin and end, and for probes.
  */
+#include "node.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -13,13 +15,11 @@
 #include <unistd.h>
 #include <own/own.h>
 
-#include "../base/why.h"
 #include "real.h"
-#include "soft_priv.h"
 
 /* ---- calls by clients in this process ---- */
 
-unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
+unsigned far_node_ask(struct far_node *node, unsigned role, uint64_t id,
 		       uint32_t client)
 {
 	struct far_host_attach *attach;
@@ -33,7 +33,7 @@ unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
 	return status;
 }
 
-void soft_node_cut(struct soft_node *node, uint64_t id, uint32_t client)
+void far_node_cut(struct far_node *node, uint64_t id, uint32_t client)
 {
 	struct far_host_attach *attach;
 
@@ -47,7 +47,7 @@ void soft_node_cut(struct soft_node *node, uint64_t id, uint32_t client)
 /* ---- events ---- */
 
 /* Handles all events and completions. No client needs to prove its name. */
-static void node_turn(struct soft_node *node)
+static void node_turn(struct far_node *node)
 {
 	const struct far_host_asker anybody = { .pass = 0 };
 	struct nic_event event;
@@ -62,7 +62,7 @@ static void node_turn(struct soft_node *node)
 }
 
 /* How long to sleep if nothing happens. */
-static int node_sleep_ms(struct soft_node *node, uint64_t next)
+static int node_sleep_ms(struct far_node *node, uint64_t next)
 {
 	uint64_t now = far_real_now(NULL);
 	bool leaving;
@@ -75,7 +75,7 @@ static int node_sleep_ms(struct soft_node *node, uint64_t next)
 
 static void *node_main(void *arg)
 {
-	struct soft_node *node = arg;
+	struct far_node *node = arg;
 	struct pollfd fd[2] = {
 		{ .fd = node->dev->event_fd, .events = POLLIN },
 		{ .fd = node->stop_fd, .events = POLLIN },
@@ -97,47 +97,18 @@ static void *node_main(void *arg)
 
 /* ---- start and end ---- */
 
-static int dev_open(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
-		    char *why, size_t why_len, struct nic **ret_dev)
+int far_node_new(struct nic *dev, __be32 ip, struct far_node **ret_node)
 {
-	struct nic_soft_opts opts;
-	char words[64], said[NIC_SOFT_WHY_MAX], addr[INET_ADDRSTRLEN];
-	int err;
+	struct far_node *node = calloc(1, sizeof(*node));
+	int err = -ENOMEM;
 
-	inet_ntop(AF_INET, &ip, addr, sizeof(addr));
-	snprintf(words, sizeof(words), "ip=%s/%u,mtu=%u,spin_us=%u", addr,
-		 like->nic.prefix_len, like->nic.mtu, like->spin_us);
-	err = nic_soft_parse_joined(words, &opts, said);
-	if (err) {
-		port->ops->close(port);
-		return far_why(why, why_len, err, "soft: memory node %s: %s", addr, said);
-	}
-	opts.nic.seed = like->nic.seed + be32_to_cpu(ip);
-	opts.nr_ports = 1;
-	opts.ports[0] = (struct nic_soft_port) {
-		.kind = NIC_SOFT_JOINED, .joined = port,
-	};
-	err = nic_soft_open(&opts, ret_dev, said);
-	return err ? far_why(why, why_len, err, "soft: memory node %s: %s", addr, said) : 0;
-}
-
-int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
-		  char *why, size_t why_len, struct soft_node **ret_node)
-{
-	struct soft_node *node = calloc(1, sizeof(*node));
-	int err;
-
-	if (!node) {
-		port->ops->close(port);
-		return -ENOMEM;
-	}
+	if (!node)
+		goto close_dev;
 	node->ip = ip;
-	err = dev_open(like, ip, port, why, why_len, &node->dev);
+	node->dev = dev;
+	err = far_host_init(&node->host, dev);
 	if (err)
 		goto free_node;
-	err = far_host_init(&node->host, node->dev);
-	if (err)
-		goto close_dev;
 	node->stop_fd = own_fd(eventfd(0, 0));
 	if (node->stop_fd < 0) {
 		err = node->stop_fd;
@@ -155,22 +126,42 @@ close_stop:
 	own_fd_close(node->stop_fd);
 fini_host:
 	far_host_fini(&node->host);
-close_dev:
-	node->dev->ops->close(node->dev);
 free_node:
 	free(node);
+close_dev:
+	dev->ops->close(dev);
 	return err;
 }
 
-void soft_node_free(struct soft_node *node)
+void far_node_free(struct far_node *node)
 {
 	eventfd_write(node->stop_fd, 1);
 	pthread_join(node->thread, NULL);
 	while (node->host.spaces)
-		soft_space_remove(soft_space_of(node->host.spaces));
+		far_node_space_remove(far_node_space_of(node->host.spaces));
 	far_host_fini(&node->host);
 	node->dev->ops->close(node->dev);
 	own_fd_close(node->stop_fd);
 	pthread_mutex_destroy(&node->lock);
 	free(node);
+}
+
+struct far_node *far_nodes_find(const struct far_nodes *nodes, const char *name)
+{
+	struct in_addr in;
+	unsigned long number;
+	unsigned i;
+	char *end;
+
+	if (!*name)
+		return nodes->nr == 1 ? nodes->node[0] : NULL;
+	if (inet_pton(AF_INET, name, &in) == 1) {
+		for (i = 0; i < nodes->nr; i++)
+			if (nodes->node[i]->ip == in.s_addr)
+				return nodes->node[i];
+		return NULL;
+	}
+	number = strtoul(name, &end, 10);
+	return *name >= '0' && *name <= '9' && !*end && number < nodes->nr ?
+	       nodes->node[number] : NULL;
 }

@@ -6,19 +6,19 @@
 #include <string.h>
 #include <own/memory.h>
 
-#include "soft_priv.h"
+#include "node.h"
 
-struct soft_space *soft_space_find(const struct soft_node *node, const char *name)
+struct far_node_space *far_node_space_find(const struct far_node *node, const char *name)
 {
 	struct far_host_space *space = far_host_space_find(&node->host, name);
 
-	return space ? soft_space_of(space) : NULL;
+	return space ? far_node_space_of(space) : NULL;
 }
 
-int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
-		   struct soft_space **ret_space)
+int far_node_space_new(struct far_node *node, const char *name, uint64_t size,
+		   struct far_node_space **ret_space)
 {
-	struct soft_space *space = calloc(1, sizeof(*space));
+	struct far_node_space *space = calloc(1, sizeof(*space));
 
 	if (!space)
 		return -ENOMEM;
@@ -35,7 +35,7 @@ int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
 	return 0;
 }
 
-int soft_space_publish(struct soft_space *space)
+int far_node_space_publish(struct far_node_space *space)
 {
 	int err = far_host_publish(&space->node->host, &space->host);
 
@@ -43,19 +43,19 @@ int soft_space_publish(struct soft_space *space)
 	return err;
 }
 
-void soft_space_remove(struct soft_space *space)
+void far_node_space_remove(struct far_node_space *space)
 {
 	struct far_host *host = &space->node->host;
 
-	/* A software NIC has written all that it will when a queue pair is destroyed. */
+	/* The key ends with the space: the NIC can write nothing there any more. */
 	while (far_host_remove(host, &space->host) &&
 	       far_host_leaving(host, &space->host))
 		far_host_poll(host);
 	space->known = false;
-	soft_space_put(space);
+	far_node_space_put(space);
 }
 
-void soft_space_put(struct soft_space *space)
+void far_node_space_put(struct far_node_space *space)
 {
 	if (space->maps || space->known)
 		return;

@@ -41,10 +41,10 @@ static bool word_number(const char *value, unsigned long min, unsigned long max,
 
 static int conf_nodes(const char *value, struct soft_conf *conf, char *why, size_t len)
 {
-	if (!word_number(value, 0, FAR_SOFT_MAX_NODES, &conf->nr_nodes))
+	if (!word_number(value, 0, FAR_NODES_MAX, &conf->nr_nodes))
 		return far_why(why, len, -EINVAL, "soft: nodes=%s: expected a number of "
 			       "memory nodes from 0 to %u", value ? value : "",
-			       FAR_SOFT_MAX_NODES);
+			       FAR_NODES_MAX);
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_
 /* Makes a memory node with the next address, and a port of our NIC that leads to it. */
 static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
 {
-	__be32 ip = cpu_to_be32(be32_to_cpu(conf->opts.nic.ip) + soft->nr_nodes + 1);
+	__be32 ip = cpu_to_be32(be32_to_cpu(conf->opts.nic.ip) + soft->nodes.nr + 1);
 	struct snic_port *ours, *its;
 	int err = snic_port_pair_open(&ours, &its);
 
@@ -174,9 +174,9 @@ static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 	conf->opts.ports[conf->opts.nr_ports++] = (struct nic_soft_port) {
 		.kind = NIC_SOFT_JOINED, .joined = ours,
 	};
-	err = soft_node_new(&conf->opts, ip, its, why, len, &soft->node[soft->nr_nodes]);
+	err = soft_node_new(&conf->opts, ip, its, why, len, &soft->nodes.node[soft->nodes.nr]);
 	if (!err)
-		soft->nr_nodes++;
+		soft->nodes.nr++;
 	return err;
 }
 
@@ -192,8 +192,8 @@ static void joined_close(const struct nic_soft_opts *opts)
 
 static void nodes_free(struct soft_nic *soft)
 {
-	while (soft->nr_nodes)
-		soft_node_free(soft->node[--soft->nr_nodes]);
+	while (soft->nodes.nr)
+		far_node_free(soft->nodes.node[--soft->nodes.nr]);
 }
 
 static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
@@ -201,7 +201,7 @@ static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 	char said[NIC_SOFT_WHY_MAX];
 	int err = 0;
 
-	while (soft->nr_nodes < conf->nr_nodes && !err)
+	while (soft->nodes.nr < conf->nr_nodes && !err)
 		err = node_add(soft, conf, why, len);
 	if (err) {
 		joined_close(&conf->opts);
@@ -250,8 +250,8 @@ static int soft_open(const char *text, char *why, size_t why_len,
 	}
 	pthread_mutex_init(&soft->lock, NULL);
 	far_passes_init(&soft->passes);
-	soft->nic.ops = &far_soft_ops;
-	*ret_nic = &soft->nic;
+	soft->nodes.nic.ops = &far_soft_ops;
+	*ret_nic = &soft->nodes.nic;
 	return 0;
 }
 
@@ -287,7 +287,7 @@ const struct far_nic_ops far_soft_ops = {
 	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
 	/* UNCACHED: the NIC reads work requests from shared memory and has no cache of them. */
 	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED,
-	.host = &soft_host_ops,
+	.host = &far_node_host_ops,
 	.open = soft_open,
 	.close = soft_close,
 	.mr_reg = soft_mr_reg,

@@ -6,7 +6,7 @@
  * Configuration, words separated by commas:
  *	nodes=N		number of memory nodes in this process, each with a software NIC
  *			of its own, which a cable in memory connects to our NIC; at most
- *			FAR_SOFT_MAX_NODES. 1 unless given, or 0 if a port is named
+ *			FAR_NODES_MAX. 1 unless given, or 0 if a port is named
  *	ip=ADDRESS/LEN	our address; 10.77.0.1/24 unless given. Memory node i of this
  *			process has the address that is i + 1 higher
  *	key=NAME	our name; the file of that name in /etc/odrp/keys.d has our
@@ -33,7 +33,5 @@
 #include "nic.h"
 
 extern const struct far_nic_ops far_soft_ops;
-
-#define FAR_SOFT_MAX_NODES	32u
 
 #endif

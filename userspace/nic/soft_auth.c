@@ -19,8 +19,8 @@ static bool is_local(const struct soft_nic *soft, __be32 ip)
 {
 	unsigned i;
 
-	for (i = 0; i < soft->nr_nodes; i++)
-		if (soft->node[i]->ip == ip)
+	for (i = 0; i < soft->nodes.nr; i++)
+		if (soft->nodes.node[i]->ip == ip)
 			return true;
 	return false;
 }
@@ -32,12 +32,12 @@ static int message_wait(struct soft_nic *soft, struct far_mail *mail,
 			struct soft_conn *conn, uint8_t *ret_bytes, size_t *ret_len)
 {
 	const struct timespec pause = { .tv_nsec = LOOK_NS };
-	uint64_t until = far_real_now(&soft->nic) + SHAKE_NS;
+	uint64_t until = far_real_now(&soft->nodes.nic) + SHAKE_NS;
 	bool over = false;
 	int err;
 
 	while ((err = far_mail_take(mail, ret_bytes, ret_len)) == -EAGAIN) {
-		if (over || far_real_now(&soft->nic) > until)
+		if (over || far_real_now(&soft->nodes.nic) > until)
 			return -EKEYREJECTED;
 		over = soft_conn_over(soft, conn);
 		nanosleep(&pause, NULL);

@@ -125,12 +125,12 @@ void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 {
 	struct pollfd fd = { .fd = soft->dev->event_fd, .events = POLLIN };
-	uint64_t until = far_real_now(&soft->nic) + soft->connect_ns;
+	uint64_t until = far_real_now(&soft->nodes.nic) + soft->connect_ns;
 	enum soft_conn_state state;
 
 	*ret_up = false;
 	while ((state = conn_state(soft, conn)) == SOFT_CONN_PENDING) {
-		if (far_real_now(&soft->nic) >= until)
+		if (far_real_now(&soft->nodes.nic) >= until)
 			return silence_reason(soft, conn);
 		poll(&fd, 1, CALL_LOOK_MS);
 	}

@@ -16,26 +16,14 @@ int soft_addr_of(const struct soft_nic *soft, const char *node,
 		 struct soft_addr *ret_addr)
 {
 	struct in_addr in;
-	unsigned long number;
-	unsigned i;
-	char *end;
 
-	if (!*node && soft->nr_nodes == 1)
-		node = "0";
-	memset(ret_addr, 0, sizeof(*ret_addr));
-	if (inet_pton(AF_INET, node, &in) == 1) {
+	ret_addr->local = far_nodes_find(&soft->nodes, node);
+	if (ret_addr->local)
+		ret_addr->ip = ret_addr->local->ip;
+	else if (inet_pton(AF_INET, node, &in) == 1)
 		ret_addr->ip = in.s_addr;
-	} else {
-		number = strtoul(node, &end, 10);
-		if (*node < '0' || *node > '9' || *end)
-			return *node ? -EINVAL : -EHOSTUNREACH;
-		if (number >= soft->nr_nodes)
-			return -EHOSTUNREACH;
-		ret_addr->ip = soft->node[number]->ip;
-	}
-	for (i = 0; i < soft->nr_nodes; i++)
-		if (soft->node[i]->ip == ret_addr->ip)
-			ret_addr->local = soft->node[i];
+	else	/* a number that no memory node has, or no number at all */
+		return node[strspn(node, "0123456789")] ? -EINVAL : -EHOSTUNREACH;
 	return 0;
 }
 
@@ -100,7 +88,7 @@ static int peer_ask(struct soft_nic *soft, struct soft_peer *peer,
 	struct odrp_far_hello hello = far_hello(role, peer->id);
 
 	if (peer->addr.local)
-		switch (soft_node_ask(peer->addr.local, role, peer->id, client)) {
+		switch (far_node_ask(peer->addr.local, role, peer->id, client)) {
 		case ODRP_FAR_OK:
 			return 0;
 		case ODRP_FAR_E_BUSY:
@@ -155,7 +143,7 @@ void soft_cut(struct far_nic *nic, struct far_peer *far_peer, unsigned client)
 	struct soft_peer *peer = far_peer->priv;
 
 	if (peer->addr.local)
-		soft_node_cut(peer->addr.local, peer->id, client);
+		far_node_cut(peer->addr.local, peer->id, client);
 }
 
 /* ---- questions without an attachment ---- */

@@ -3,16 +3,14 @@
  * Shared by the files of soft:
  *
  *	soft.c		configuration, registrations, the table
- *	soft_host.c	spaces of memory nodes of this process: far_nic_host_ops
  *	soft_peer.c	attachments, claims, fences
  *	soft_auth.c	handshakes with memory nodes
  *	soft_call.c	outgoing connections: requests and their answers
  *	soft_qset.c	queue sets: posting, polling, waiting
  *	soft_queue.c	one queue of a set: connecting, encoding, completions
- *	soft_node.c	a memory node: its NIC and its thread; host/ has the rest
- *	soft_space.c	a memory node's spaces
+ *	soft_node.c	the NIC of a memory node of this process; node.h has the rest
  *
- * Order of locks: soft_nic.lock, soft_node.lock, then the software NIC's own.
+ * Order of locks: soft_nic.lock, far_node.lock, then the software NIC's own.
  */
 #ifndef FAR_NIC_SOFT_PRIV_H
 #define FAR_NIC_SOFT_PRIV_H
@@ -25,11 +23,10 @@
 #include <nic/soft.h>
 #include <odrp/far.h>
 
-#include "../base/pages.h"
-#include "../host/host.h"
 #include "bell.h"
 #include "hello.h"
 #include "key.h"
+#include "node.h"
 #include "ring.h"
 #include "soft.h"
 
@@ -50,7 +47,7 @@ struct soft_conn {
 };
 
 struct soft_nic {
-	struct far_nic nic;
+	struct far_nodes nodes;
 	struct nic *dev;
 	uint32_t pdn;
 	uint32_t cqn;		/* for queue pairs on which nothing is posted */
@@ -61,8 +58,6 @@ struct soft_nic {
 	pthread_mutex_t lock;	/* protects conns, and the taking of events */
 	struct soft_conn *conns;
 	struct far_passes passes;
-	unsigned nr_nodes;
-	struct soft_node *node[FAR_SOFT_MAX_NODES];
 };
 
 static inline struct soft_nic *soft_nic_of(struct far_nic *nic)
@@ -73,7 +68,7 @@ static inline struct soft_nic *soft_nic_of(struct far_nic *nic)
 /* Address of a memory node. */
 struct soft_addr {
 	__be32 ip;
-	struct soft_node *local;	/* NULL: it is not in this process */
+	struct far_node *local;	/* NULL: it is not in this process */
 };
 
 /*
@@ -191,59 +186,10 @@ int soft_qset_fd_arm(struct far_qset *qset);
 void soft_qset_fd_disarm(struct far_qset *qset);
 void soft_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 
-/* ---- a memory node ---- */
-
-struct soft_space {
-	struct far_host_space host;
-	struct far_pages pages;
-	struct soft_node *node;
-	unsigned maps;		/* number of far_host_map that refer to it */
-	bool known;		/* published and not removed */
-};
-
-static inline struct soft_space *soft_space_of(struct far_host_space *space)
-{
-	return (struct soft_space *)space;
-}
-
-struct soft_node {
-	struct nic *dev;
-	__be32 ip;
-	pthread_t thread;
-	int stop_fd;
-	pthread_mutex_t lock;	/* protects host and all spaces */
-	struct far_host host;
-};
-
-/*
- * soft_node.c: makes a memory node with address ip, whose NIC has the given port. Takes
- * ownership of port, also on an error (-errno, with a sentence in why). The NIC's other
- * settings are those of `like`.
- */
+/* Makes a memory node with address ip, whose NIC has the given port. Takes ownership of
+ * port, also on an error (-errno, with a sentence in why). The NIC's other settings are
+ * those of `like`. */
 int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
-		  char *why, size_t why_len, struct soft_node **ret_node);
-void soft_node_free(struct soft_node *node);
-/*
- * Answers a question of attachment id, of a client in this process: enum odrp_far_status.
- * Takes the lock.
- */
-/* Ends the attachment of the same space as attachment id that has claimed a number. */
-void soft_node_cut(struct soft_node *node, uint64_t id, uint32_t client);
-unsigned soft_node_ask(struct soft_node *node, unsigned role, uint64_t id,
-		       uint32_t client);
-
-/* soft_space.c. The caller holds the memory node's lock. */
-/* NULL: no published space has the name. */
-struct soft_space *soft_space_find(const struct soft_node *node, const char *name);
-int soft_space_new(struct soft_node *node, const char *name, uint64_t size,
-		   struct soft_space **ret_space);
-int soft_space_publish(struct soft_space *space);
-/* Ends all attachments of the space. Its memory stays while it is mapped. */
-void soft_space_remove(struct soft_space *space);
-/* Frees the space if it is neither published nor mapped. */
-void soft_space_put(struct soft_space *space);
-
-/* soft_host.c */
-extern const struct far_nic_host_ops soft_host_ops;
+		  char *why, size_t why_len, struct far_node **ret_node);
 
 #endif
