@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The back end verbs: configuration, device, registrations, and table. */
+/* The back end verbs: configuration, device, memory node, registrations, and table. */
 #include "verbs.h"
 
 #include <arpa/inet.h>
@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <nic/verbs.h>
 #include <own/own.h>
 #include <own/words.h>
 
@@ -70,9 +71,14 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 		verbs->timeout = n;
 		return err;
 	}
+	if (!strcmp(word->name, "nodes")) {
+		err = conf_number(word, 1, &n, why, len);
+		verbs->serves = n;
+		return err;
+	}
 	if (word->value || *device || strlen(word->name) >= IBV_SYSFS_NAME_MAX)
 		return far_why(why, len, -EINVAL, "verbs: '%s': expected one DEVICE, "
-			       "ip=ADDRESS, key=NAME, spin_us=N or timeout=N",
+			       "ip=ADDRESS, key=NAME, nodes=N, spin_us=N or timeout=N",
 			       word->name);
 	snprintf(device, IBV_SYSFS_NAME_MAX, "%s", word->name);
 	return 0;
@@ -92,8 +98,13 @@ static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, c
 		if (err)
 			return err;
 	}
-	return err ? far_why(why, len, err, "verbs: an empty word in its configuration; "
-			     "expected DEVICE, ip=ADDRESS, spin_us=N or timeout=N") : 0;
+	if (err)
+		return far_why(why, len, err, "verbs: an empty word in its configuration; "
+			       "expected DEVICE, ip=ADDRESS, spin_us=N or timeout=N");
+	if (verbs->serves && verbs->key.set)
+		return far_why(why, len, -EINVAL, "verbs: nodes=1 and key=NAME: a memory "
+			       "node of this process knows no names; odrp-mnoded does");
+	return 0;
 }
 
 /* ---- the device ---- */
@@ -230,6 +241,46 @@ static int device_check(struct verbs_nic *verbs, char *why, size_t len)
 	return 0;
 }
 
+/* ---- a memory node of this process ---- */
+
+/* Its address: ours, if it was given and is one of IPv4, else one that the device has. */
+static int node_ip(const struct verbs_nic *verbs, const struct nic_verbs_opts *opts,
+		   __be32 *ret_ip)
+{
+	if (!verbs->from.ss_family)
+		return nic_verbs_address(opts, ret_ip);
+	if (verbs->from.ss_family != AF_INET)
+		return -EAFNOSUPPORT;
+	*ret_ip = ((const struct sockaddr_in *)&verbs->from)->sin_addr.s_addr;
+	return 0;
+}
+
+static int node_make(struct verbs_nic *verbs, char *why, size_t len)
+{
+	struct nic_verbs_opts opts;
+	char said[NIC_VERBS_WHY_MAX];
+	struct nic *dev;
+	__be32 ip;
+	int err = nic_verbs_parse(verbs_name(verbs), &opts, said);
+
+	if (!err)
+		err = nic_verbs_open(&opts, &dev, said);
+	if (err)
+		return far_why(why, len, err, "%s", said);
+	err = node_ip(verbs, &opts, &ip);
+	if (err) {
+		dev->ops->close(dev);
+		return far_why(why, len, err, "verbs: %s has no IPv4 address: expected one "
+			       "for its memory node, or ip=ADDRESS", verbs_name(verbs));
+	}
+	err = far_node_new(dev, ip, &verbs->nodes.node[0]);
+	if (err)
+		return far_why(why, len, err, "verbs: a memory node on %s: %s",
+			       verbs_name(verbs), strerror(-err));
+	verbs->nodes.nr = 1;
+	return 0;
+}
+
 /* ---- opening and closing ---- */
 
 static int objects_make(struct verbs_nic *verbs, char *why, size_t len)
@@ -260,6 +311,13 @@ say:
 	return far_why(why, len, err, "verbs: %s: %s", verbs_name(verbs), strerror(-err));
 }
 
+static void objects_free(struct verbs_nic *verbs)
+{
+	verbs_cm_stop(verbs);
+	ibv_destroy_cq(verbs->cq);
+	ibv_dealloc_pd(verbs->pd);
+}
+
 static int verbs_open(const char *conf, char *why, size_t why_len,
 		      struct far_nic **ret_nic)
 {
@@ -280,14 +338,24 @@ static int verbs_open(const char *conf, char *why, size_t why_len,
 		err = device_check(verbs, why, why_len);
 	if (!err)
 		err = objects_make(verbs, why, why_len);
+	if (!err && verbs->serves) {
+		err = node_make(verbs, why, why_len);
+		if (err)
+			objects_free(verbs);
+	}
 	own_stdio_let(held);
 	if (err) {
 		free(verbs);
 		return err;
 	}
 	far_passes_init(&verbs->passes);
-	verbs->nic.ops = &far_verbs_ops;
-	*ret_nic = &verbs->nic;
+	verbs->ops = far_verbs_ops;
+	if (verbs->serves) {
+		verbs->ops.host = &far_node_host_ops;
+		verbs->ops.cut = verbs_cut;
+	}
+	verbs->nodes.nic.ops = &verbs->ops;
+	*ret_nic = &verbs->nodes.nic;
 	return 0;
 }
 
@@ -295,9 +363,9 @@ static void verbs_close(struct far_nic *nic)
 {
 	struct verbs_nic *verbs = verbs_nic_of(nic);
 
-	verbs_cm_stop(verbs);
-	ibv_destroy_cq(verbs->cq);
-	ibv_dealloc_pd(verbs->pd);
+	if (verbs->nodes.nr)
+		far_node_free(verbs->nodes.node[0]);
+	objects_free(verbs);
 	far_passes_fini(&verbs->passes);
 	explicit_bzero(&verbs->key, sizeof(verbs->key));
 	free(verbs);

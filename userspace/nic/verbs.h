@@ -9,6 +9,8 @@
  *			there is only one with a port that is up
  *	ip=ADDRESS	our address of connections, instead of the one that the route to
  *			the memory node gives
+ *	nodes=1		a memory node in this process, on the same device; 0 unless given.
+ *			Its name is 0, or its address; needs an IPv4 address
  *	spin_us=N	a waiting thread polls for completions so long before it sleeps;
  *			50 unless given
  *	key=NAME	our name and secret, as in soft.h. Memory nodes must have IPv4

@@ -47,13 +47,29 @@ static int node_split(const char *node, char *host, size_t len, const char **ret
 	return 0;
 }
 
-int verbs_addr_of(const char *node, struct verbs_addr *ret_addr)
+static void addr_local(const struct far_node *node, struct verbs_addr *ret_addr)
+{
+	struct sockaddr_in *in = (struct sockaddr_in *)&ret_addr->sa;
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	in->sin_family = AF_INET;
+	in->sin_port = htons(ODRP_FAR_PORT);
+	in->sin_addr.s_addr = node->ip;
+}
+
+int verbs_addr_of(const struct verbs_nic *verbs, const char *node,
+		  struct verbs_addr *ret_addr)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	const struct far_node *local = far_nodes_find(&verbs->nodes, node);
 	char host[NI_MAXHOST], other[8];
 	struct addrinfo *res;
 	const char *port;
 
+	if (local) {
+		addr_local(local, ret_addr);
+		return 0;
+	}
 	if (node_split(node, host, sizeof(host), &port))
 		return *node ? -EINVAL : -EHOSTUNREACH;
 	snprintf(other, sizeof(other), "%u", ODRP_FAR_PORT);

@@ -40,9 +40,10 @@ int verbs_attach(struct far_nic *nic, const char *node, const char *space,
 
 	if (!peer)
 		return -ENOMEM;
-	err = verbs_addr_of(node, &peer->addr);
+	err = verbs_addr_of(verbs_nic_of(nic), node, &peer->addr);
 	if (err)
 		goto free_peer;
+	peer->local = far_nodes_find(&verbs_nic_of(nic)->nodes, node);
 	peer->regions.rights = rights;
 	peer->id = far_rng_any_seed() | 1;
 	do
@@ -104,13 +105,21 @@ int verbs_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	return claim_ask(nic, peer, ODRP_FAR_FENCE, client);
 }
 
+void verbs_cut(struct far_nic *nic, struct far_peer *far_peer, unsigned client)
+{
+	struct verbs_peer *peer = far_peer->priv;
+
+	if (peer->local)
+		far_node_cut(peer->local, peer->id, client);
+}
+
 /* ---- questions without an attachment ---- */
 
 static int node_ask(struct far_nic *nic, const char *node, const char *space,
 		    struct odrp_far_hello *hello, struct far_nic_space *ret_space)
 {
 	struct verbs_addr addr;
-	int err = verbs_addr_of(node, &addr);
+	int err = verbs_addr_of(verbs_nic_of(nic), node, &addr);
 
 	if (!err && space)
 		err = far_hello_name(hello, space);

@@ -2,7 +2,7 @@
 /*
  * Shared by the files of verbs:
  *
- *	verbs.c		configuration, the device, registrations, the table
+ *	verbs.c		configuration, the device, a memory node, registrations, the table
  *	verbs_cm.c	connections: the thread that takes events and ends connections
  *	verbs_auth.c	handshakes with memory nodes
  *	verbs_call.c	outgoing connections: requests and their answers
@@ -21,6 +21,7 @@
 
 #include "hello.h"
 #include "key.h"
+#include "node.h"
 #include "ring.h"
 #include "verbs.h"
 
@@ -59,7 +60,8 @@ struct verbs_mr {
 };
 
 struct verbs_nic {
-	struct far_nic nic;
+	struct far_nodes nodes;
+	struct far_nic_ops ops;		/* far_verbs_ops, and what a memory node adds */
 	struct ibv_context *ctx;	/* librdmacm owns it */
 	struct ibv_device_attr attr;
 	uint32_t max_msg;		/* most bytes of a message, for all ports that are up */
@@ -79,6 +81,7 @@ struct verbs_nic {
 	struct sockaddr_storage from;	/* our address; family 0: the route decides */
 	uint32_t spin_us;
 	uint8_t timeout;
+	bool serves;			/* a memory node in this process, on the same device */
 };
 
 static inline struct verbs_nic *verbs_nic_of(struct far_nic *nic)
@@ -120,8 +123,10 @@ struct verbs_addr {
 	struct sockaddr_storage sa;
 };
 
-/* Finds an address. -EHOSTUNREACH: no such host, or ""; -EINVAL: node has another form. */
-int verbs_addr_of(const char *node, struct verbs_addr *ret_addr);
+/* Finds an address. -EHOSTUNREACH: no such host, or "" although this process has no memory
+ * node; -EINVAL: node has another form. */
+int verbs_addr_of(const struct verbs_nic *verbs, const char *node,
+		  struct verbs_addr *ret_addr);
 /*
  * Connects, and waits for the answer. 0: accepted; (*ret_conn)->priv has the private data.
  * -EHOSTUNREACH: no answer, or the route goes by another device; -ECONNREFUSED: rejected,
@@ -159,6 +164,7 @@ int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
 
 /* An attachment: far_peer.priv. */
 struct verbs_peer {
+	struct far_node *local;		/* NULL: it is not in this process */
 	struct verbs_addr addr;
 	uint64_t id;
 	struct verbs_conn *conn;
@@ -174,6 +180,7 @@ int verbs_erase(struct far_nic *nic, const char *node, const char *space);
 int verbs_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void verbs_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int verbs_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
+void verbs_cut(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
 /* ---- doorbells (verbs_door.c) ---- */
 

@@ -62,8 +62,13 @@ int serve_run(const char *spec, const char *name, const struct far_space_attr *a
 	if (err)
 		return err;
 	if (nic->ops->caps & FAR_NIC_CAP_VIRTUAL) {
-		err = far_why(why, why_len, -EOPNOTSUPP, "--nic %s: mem or soft expected: "
+		err = far_why(why, why_len, -EOPNOTSUPP, "--nic %s: mem, soft or verbs expected: "
 			      "nobody reaches a space in virtual time", spec);
+		goto close_nic;
+	}
+	if (!nic->ops->host) {
+		err = far_why(why, why_len, -EOPNOTSUPP, "--nic %s: a memory node in this "
+			      "process expected: verbs:DEVICE,nodes=1", spec);
 		goto close_nic;
 	}
 	err = far_space_create_on(nic, name, attr, why, why_len);

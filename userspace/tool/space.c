@@ -174,7 +174,8 @@ static int space_serve(int argc, char **argv)
 	const struct argp argp = { options, parse_opt, "NAME",
 				   "Makes a space on memory nodes of this process, and "
 				   "deletes it on SIGINT or SIGTERM. With --nic soft:... "
-				   "other processes and hosts reach it.",
+				   "or verbs:DEVICE,nodes=1 other processes and hosts "
+				   "reach it.",
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
 	char why[WHY] = "";

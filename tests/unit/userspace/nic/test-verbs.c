@@ -322,7 +322,7 @@ static void test_words(void **state)
 {
 	static const char *const bad[] = {
 		"verbs:other0", "verbs:fake0,fake0", "verbs:ip=", "verbs:ip=host",
-		"verbs:spin_us=", "verbs:timeout=32", "verbs:,", "verbs:gid=1",
+		"verbs:spin_us=", "verbs:nodes=2", "verbs:timeout=32", "verbs:,", "verbs:gid=1",
 	};
 	struct far_nic *nic;
 	char why[128];
@@ -373,6 +373,127 @@ static void test_gids(void **state)
 	assert_int_equal(seen, 255);
 }
 
+/* ---- a memory node in this process ---- */
+
+/* A space from its making to its end, as its memory node and its client see it. */
+static int node_life(struct far_nic *nic, void *local)
+{
+	const struct far_nic_ops *ops = nic->ops;
+	const struct far_nic_host_ops *host = ops->host;
+	struct far_qset_attr attr = { .nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN };
+	struct far_wr wr = {
+		.remote = 64, .local = local, .len = 8, .op = FAR_NIC_FAA, .arg = { 5 },
+		.flags = FAR_WR_SIGNALED,
+	};
+	struct far_host_map map;
+	struct far_peer peer, other;
+	struct far_qset *qset;
+	struct far_wc wc;
+	int err = host->create(nic, "", "s", BED_SIZE, 0600, &map);
+
+	if (err)
+		return err;
+	err = host->publish(nic, &map);
+	if (err)
+		goto unmap;
+	err = ops->mr_reg(nic, local, 4096, &wr.lkey);
+	if (err)
+		goto remove;
+	err = ops->attach(nic, "0", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE, &peer);
+	if (err)
+		goto dereg;
+	err = ops->qset_new(nic, &attr, &qset);
+	if (err)
+		goto detach;
+	err = ops->connect(qset, 0, &peer);
+	if (err)
+		goto free_qset;
+	assert_int_equal(ops->post(qset, 0, &wr, 1), 0);
+	bed_collect(qset, &wc, 1);
+	err = wc.status;
+	if (err)
+		goto free_qset;
+	assert_int_equal(((uint64_t *)map.addr)[8], 5);
+	err = ops->attach(nic, "", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE, &other);
+	if (err)
+		goto free_qset;
+	err = ops->claim(nic, &peer, 3);
+	if (!err)
+		err = ops->claim(nic, &other, 3) == -EBUSY ? 0 : -EIO;
+	/* The fence needs a READ from the device to itself. */
+	if (!err)
+		ops->cut(nic, &other, 3);
+	while (!err && (err = ops->fence(nic, &other, 3)) == -EBUSY)
+		err = 0;
+	if (!err)
+		err = ops->claim(nic, &other, 3);
+	if (!err)
+		err = ops->claim(nic, &peer, 4) == -ESTALE ? 0 : -EIO;
+	ops->detach(nic, &other);
+free_qset:
+	ops->qset_free(qset);
+detach:
+	ops->detach(nic, &peer);
+dereg:
+	ops->mr_dereg(nic, wr.lkey);
+remove:
+	host->remove(nic, "0", "s");
+unmap:
+	host->unmap(nic, &map);
+	return err;
+}
+
+static void test_memory_node(void **state)
+{
+	struct bed *bed = *state;
+	struct far_host_map map;
+	struct far_nic *nic;
+	char why[256];
+
+	assert_null(bed->nic->ops->host);
+	fake.gids = 4;
+	assert_int_equal(far_nic_open("verbs:fake0,nodes=1,spin_us=0", why, sizeof(why),
+				      &nic), 0);
+	assert_int_equal(node_life(nic, bed->local), 0);
+	assert_int_equal(nic->ops->host->map(nic, "1", "s", &map), -EHOSTUNREACH);
+	assert_int_equal(nic->ops->host->map(nic, "127.0.0.9", "s", &map), -EHOSTUNREACH);
+	nic->ops->close(nic);
+	assert_int_equal(far_nic_open("verbs:fake0,nodes=1,ip=::1", why, sizeof(why), &nic),
+			 -EAFNOSUPPORT);
+	assert_non_null(strstr(why, "fake0 has no IPv4 address"));
+}
+
+/* Every call that opening it makes fails once: nothing is left. */
+static void test_memory_node_fails(void **state)
+{
+	struct bed *bed = *state;
+	unsigned objects = fake.objects, n, failed = 0;
+	struct far_nic *nic;
+	char why[256];
+	int err;
+
+	fake.gids = 4;
+	for (n = 1; ; n++) {
+		fake.calls = 0;
+		fake.fail_at = n;
+		err = far_nic_open("verbs:fake0,nodes=1,spin_us=0", why, sizeof(why), &nic);
+		fake.fail_at = 0;
+		if (err)
+			assert_true(why[0]);
+		else
+			nic->ops->close(nic);
+		failed += err != 0;
+		if (fake.objects != objects)
+			fail_msg("call %u: %d objects are left", n,
+				 (int)(fake.objects - objects));
+		if (fake.calls < n)
+			break;
+	}
+	assert_int_equal(err, 0);
+	assert_true(failed > 10);
+	assert_int_equal(bed_one(bed, 0, bed_read(bed, 64, 0, 8)), 0);
+}
+
 #define TEST(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
 
 int main(void)
@@ -386,6 +507,8 @@ int main(void)
 		TEST(test_explain, setup),
 		TEST(test_each_call_fails, setup),
 		TEST(test_words, setup),
+		TEST(test_memory_node, setup),
+		TEST(test_memory_node_fails, setup),
 		cmocka_unit_test_setup_teardown(test_strangers, setup_keyed,
 						teardown_keyed),
 		TEST(test_no_atomics, setup),
