@@ -45,6 +45,7 @@ static const char * const status_names[] = {
 	[ODRP_WIRE_E_LIMIT]	= "too many sessions, or connections or pages of one name",
 	[ODRP_WIRE_E_INTERNAL]	= "internal error",
 	[ODRP_WIRE_E_AUTH]	= "not proved who asks: hot_add needs the key= that it knows us by",
+	[ODRP_WIRE_E_NO_SWAP]	= "its NIC arms no chains: it serves spaces, and no swap",
 };
 
 static const int status_errno[] = {
@@ -58,6 +59,7 @@ static const int status_errno[] = {
 	[ODRP_WIRE_E_LIMIT]	= -EUSERS,
 	[ODRP_WIRE_E_INTERNAL]	= -EREMOTEIO,
 	[ODRP_WIRE_E_AUTH]	= -ENOKEY,
+	[ODRP_WIRE_E_NO_SWAP]	= -EOPNOTSUPP,
 };
 
 /* Limit of a step while reconnecting, so that a lost packet costs no more than this. */

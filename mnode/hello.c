@@ -171,6 +171,8 @@ const char *hello_status_name(enum odrp_wire_status status)
 		return "internal error";
 	case ODRP_WIRE_E_AUTH:
 		return "not authenticated";
+	case ODRP_WIRE_E_NO_SWAP:
+		return "the NIC arms no chains: no swap here, only spaces";
 	}
 	return "unknown";
 }

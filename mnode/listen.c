@@ -586,7 +586,9 @@ static void asked_serve(struct manager *m, struct asked *asked)
 	struct hello_no no;
 	int r;
 
-	if (asked->hello.role == ODRP_WIRE_IO)
+	if (m->nic->node->no_chains)
+		r = hello_refuse(&no, ODRP_WIRE_E_NO_SWAP, 0);
+	else if (asked->hello.role == ODRP_WIRE_IO)
 		r = asked_open_queue(m, asked, &no);
 	else if (asked->hello.session)
 		r = asked_resume(m, asked, &no);

@@ -91,7 +91,7 @@ struct manager {
 	uint64_t sess_total, sess_dead, sess_left, sess_evicted, sess_resumed;
 	uint64_t sess_adopted;
 	uint64_t queues_broken;
-	uint64_t rejects[ODRP_WIRE_E_AUTH + 1];
+	uint64_t rejects[ODRP_WIRE_E_NO_SWAP + 1];
 	uint64_t executed[ODRP_WIRE_NR_CHAINS];
 	unsigned int next_job, next_arm;
 	struct health health;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <nic/mlx5.h>
 #include <nic/soft.h>
+#include <nic/verbs.h>
 #include <own/own.h>
 #include "check.h"
 #include "ctl.h"
@@ -134,6 +135,7 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 {
 	struct nic_soft_opts soft;
 	struct nic_mlx5_opts mlx5;
+	struct nic_verbs_opts verbs;
 	char said[CONF_WHY_MAX] = "";
 	int r;
 
@@ -141,9 +143,11 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 		r = nic_soft_parse(spec + 5, &soft, said);
 	} else if (!strncmp(spec, "mlx5:", 5)) {
 		r = nic_mlx5_parse(spec + 5, &mlx5, said);
+	} else if (!strncmp(spec, "verbs:", 6)) {
+		r = nic_verbs_parse(spec + 6, &verbs, said);
 	} else {
-		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:... or "
-			 "mlx5:DEVICE...", spec);
+		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:..., "
+			 "mlx5:DEVICE... or verbs:DEVICE...", spec);
 		return -EINVAL;
 	}
 	if (r)
@@ -210,12 +214,35 @@ static int open_mlx5(const char *words, struct nic **ret_nic,
 #endif
 }
 
+static int open_verbs(const char *words, struct nic **ret_nic,
+		      char why[CONF_WHY_MAX])
+{
+#ifdef HAVE_VERBS
+	struct nic_verbs_opts opts;
+	char said[NIC_VERBS_WHY_MAX];
+	int r;
+
+	r = nic_verbs_parse(words, &opts, said);
+	if (!r)
+		r = nic_verbs_open(&opts, ret_nic, said);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+	return r;
+#else
+	snprintf(why, CONF_WHY_MAX, "nic=verbs:%.200s: this odrp-mnoded was "
+		 "built without libibverbs and librdmacm", words);
+	return -EOPNOTSUPP;
+#endif
+}
+
 /* spec: has passed check_nic(). */
 static int open_nic(const char *spec, struct nic **ret_nic,
 		    char why[CONF_WHY_MAX])
 {
 	if (!strncmp(spec, "soft:", 5))
 		return open_soft(spec + 5, ret_nic, why);
+	if (!strncmp(spec, "verbs:", 6))
+		return open_verbs(spec + 6, ret_nic, why);
 	return open_mlx5(spec + 5, ret_nic, why);
 }
 
@@ -609,9 +636,13 @@ static int daemon_loop(struct daemon *d)
 		 d->m.pool.pages - d->m.spaces.nr_pages,
 		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.spaces.nr_pages,
 		 d->m.slack, d->conf.port, d->conf.control);
-	log_info("chains use %s; %s finds pages",
-		 d->m.waits ? "WAITs" : "fences",
-		 d->m.nic_translates ? "the NIC" : "a chain");
+	if (d->nic->node->no_chains)
+		log_notice("this NIC arms no chains: the agent serves spaces, and refuses "
+			   "swap");
+	else
+		log_info("chains use %s; %s finds pages",
+			 d->m.waits ? "WAITs" : "fences",
+			 d->m.nic_translates ? "the NIC" : "a chain");
 	auth_log(d);
 	sd_notify(0, "READY=1");
 	d->said_sess = UINT32_MAX;

@@ -302,7 +302,7 @@ static struct json_object *make_counters(const struct manager *m)
 	add_u64(obj, "foreign_pages", m->lender.nr_foreign);
 	add_u64(obj, "lender_retries", m->lender.nr_retries);
 	add_u64(obj, "lender_failures", m->lender.nr_failures);
-	for (i = 1; i <= ODRP_WIRE_E_AUTH; i++)
+	for (i = 1; i <= ODRP_WIRE_E_NO_SWAP; i++)
 		add_u64(rejects, hello_status_name(i), m->rejects[i]);
 	add_value(obj, "rejects", rejects);
 	return obj;

@@ -147,7 +147,7 @@ uint64_t attack_refused(void)
 	uint64_t sum = attack_bed.m.door.cookies + attack_bed.m.door.full;
 	unsigned int i;
 
-	for (i = 0; i <= ODRP_WIRE_E_AUTH; i++)
+	for (i = 0; i <= ODRP_WIRE_E_NO_SWAP; i++)
 		sum += attack_bed.m.rejects[i];
 	return sum + host_stats(&attack_bed.host).cm_stale;
 }

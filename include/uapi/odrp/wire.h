@@ -319,6 +319,7 @@ enum odrp_wire_status {
 	ODRP_WIRE_E_LIMIT	= 7,	/* sessions; or what one name may have */
 	ODRP_WIRE_E_INTERNAL	= 8,
 	ODRP_WIRE_E_AUTH	= 9,	/* not proved who asks: auth.h */
+	ODRP_WIRE_E_NO_SWAP	= 10,	/* the NIC arms no chains: spaces only */
 };
 
 /**

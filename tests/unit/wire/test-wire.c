@@ -191,6 +191,7 @@ static void test_numbers(void **state)
 	assert_int_equal(ODRP_WIRE_END_LEN, 4);
 	assert_int_equal(ODRP_WIRE_E_INTERNAL, 8);
 	assert_int_equal(ODRP_WIRE_E_AUTH, 9);
+	assert_int_equal(ODRP_WIRE_E_NO_SWAP, 10);
 }
 
 int main(void)
