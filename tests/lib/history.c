@@ -16,6 +16,7 @@ const char *const history_f_name[HISTORY_NR_F] = {
 	[HISTORY_UPDATE] = "update",
 	[HISTORY_DELETE] = "delete",
 	[HISTORY_CAS] = "cas",
+	[HISTORY_RMW] = "rmw",
 };
 
 long history_invoke(struct history_log *log, enum history_f f, uint64_t key,
@@ -47,6 +48,8 @@ void history_return(struct history_log *log, long idx, enum history_type type,
 	}
 	if (op->f == HISTORY_GET)
 		op->value = value;
+	if (op->f == HISTORY_RMW)
+		op->expect = value;
 	op->returned = now;
 	op->type = type;
 }
@@ -157,7 +160,7 @@ static void event_print(const struct event *event, size_t idx, FILE *out)
 	if (op->f == HISTORY_DELETE || op->value == HISTORY_ABSENT ||
 	    (reads && (!event->is_return || op->type != HISTORY_OK)))
 		fputs("null}\n", out);
-	else if (op->f == HISTORY_CAS)
+	else if (op->f == HISTORY_CAS || op->f == HISTORY_RMW)
 		fprintf(out, "[%" PRIu64 ",%" PRIu64 "]}\n", op->expect, op->value);
 	else
 		fprintf(out, "%" PRIu64 "}\n", op->value);

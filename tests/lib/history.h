@@ -32,6 +32,7 @@ enum history_f {
 	HISTORY_UPDATE,		/* value is written if the key was there, else "fail" */
 	HISTORY_DELETE,		/* the key is absent then; "fail" if it was absent */
 	HISTORY_CAS,		/* value is written if expect was there, else "fail" */
+	HISTORY_RMW,		/* value is written, expect was there: read and written at once */
 	HISTORY_NR_F,
 };
 
@@ -46,7 +47,7 @@ enum history_type {
 struct history_op {
 	uint64_t key;
 	uint64_t value;
-	uint64_t expect;	/* of HISTORY_CAS */
+	uint64_t expect;	/* of HISTORY_CAS; of HISTORY_RMW, when it has returned */
 	uint64_t invoked;
 	uint64_t returned;	/* HISTORY_NEVER while open */
 	uint32_t process;
@@ -66,7 +67,8 @@ long history_invoke(struct history_log *log, enum history_f f, uint64_t key,
 		    uint64_t value, uint64_t expect, uint64_t now);
 /*
  * HISTORY_OPEN leaves it open, and what the log appends from then on is of a new
- * process: one whose operation is open invokes nothing. value is what a get has read.
+ * process: one whose operation is open invokes nothing. value is what a get, or a
+ * read-modify-write, has read.
  */
 void history_return(struct history_log *log, long idx, enum history_type type,
 		    uint64_t value, uint64_t now);

@@ -137,6 +137,8 @@ static int op_may_happen(const struct history_op *op, uint64_t value,
 	case HISTORY_CAS:
 		can = value == op->expect;
 		break;
+	case HISTORY_RMW:
+		return op->type == HISTORY_OPEN || (op->type == HISTORY_OK && value == op->expect);
 	default:
 		return 0;
 	}
@@ -297,7 +299,7 @@ static int key_search(struct search *search, const struct history_op *op, size_t
 static void verdict_set(struct history_verdict *verdict, const struct history_op *op)
 {
 	static const char *const f[HISTORY_NR_F] = {
-		"get", "put", "insert", "update", "delete", "cas",
+		"get", "put", "insert", "update", "delete", "cas", "rmw",
 	};
 
 	verdict->key = op->key;

@@ -18,6 +18,7 @@
 #define GET(v, i, r)	{ 1, v, 0, i, r, 0, HISTORY_GET, HISTORY_OK }
 #define PUT(v, i, r)	{ 1, v, 0, i, r, 0, HISTORY_PUT, HISTORY_OK }
 #define OPEN_PUT(v, i)	{ 1, v, 0, i, HISTORY_NEVER, 0, HISTORY_PUT, HISTORY_OPEN }
+#define RMW(t, e, v, i, r) { 1, v, e, i, r, 0, HISTORY_RMW, HISTORY_##t }
 #define OP(f, t, v, i, r) { 1, v, 0, i, r, 0, HISTORY_##f, HISTORY_##t }
 
 static int order(const void *a, const void *b)
@@ -112,6 +113,20 @@ static void test_maps(void **state)
 	WRONG(OP(INSERT, OK, 5, 1, 2), { 1, 6, 7, 3, 4, 0, HISTORY_CAS, HISTORY_OK });
 }
 
+/* Reads and writes at once: nothing comes in between, and what is open may be either. */
+static void test_read_modify_write(void **state)
+{
+	RIGHT(RMW(OK, 0, 5, 1, 2), RMW(OK, 5, 6, 3, 4), GET(6, 5, 6));
+	/* two have read the same, or the second one what had been written over */
+	WRONG(RMW(OK, 0, 5, 1, 10), RMW(OK, 0, 6, 1, 10));
+	WRONG(PUT(5, 1, 2), PUT(6, 3, 4), RMW(OK, 5, 7, 5, 6));
+	WRONG(RMW(OK, 0, 5, 1, 10), RMW(OK, 5, 6, 1, 10), GET(5, 11, 12));
+	RIGHT(PUT(5, 1, 2), RMW(OPEN, 0, 6, 3, HISTORY_NEVER), GET(5, 4, 5), GET(6, 6, 7));
+	RIGHT(PUT(5, 1, 2), RMW(OPEN, 0, 6, 3, HISTORY_NEVER), RMW(OK, 6, 7, 4, 5));
+	/* it has happened twice: before and behind another one */
+	WRONG(RMW(OK, 6, 5, 1, 10), RMW(OK, 0, 6, 1, 10), GET(6, 11, 12));
+}
+
 /*
  * Combining with the published window: a follower that comes after the leader took the
  * value to be written is told that its put is done.
@@ -173,6 +188,10 @@ static int apply(const struct history_op *op, uint64_t *value)
 		if (!there)
 			return op->type == HISTORY_FAIL ? 0 : -1;
 		break;
+	case HISTORY_RMW:
+		if (op->type == HISTORY_OK && op->expect != *value)
+			return -1;
+		break;
 	}
 	if (op->type == HISTORY_FAIL)
 		return -1;
@@ -220,10 +239,14 @@ static void random_op(struct history_op *op, uint32_t *seed, unsigned i,
 	op->process = i;
 	op->f = draw(seed, nr_f);
 	op->value = op->f == HISTORY_GET ? draw(seed, 7) : i + 1;
+	if (nr_f > HISTORY_CAS && op->f == HISTORY_CAS)
+		op->f = HISTORY_RMW;
+	if (op->f == HISTORY_RMW)
+		op->expect = draw(seed, 7);
 	op->invoked = draw(seed, 12);
 	op->returned = op->invoked + 1 + draw(seed, 6);
 	op->type = HISTORY_OK;
-	if (op->f >= HISTORY_INSERT && draw(seed, 3) == 0)
+	if (op->f >= HISTORY_INSERT && op->f != HISTORY_RMW && draw(seed, 3) == 0)
 		op->type = HISTORY_FAIL;
 	if (op->f != HISTORY_GET && draw(seed, 6) == 0) {
 		op->type = HISTORY_OPEN;
@@ -256,6 +279,7 @@ static void test_random_registers(void **state)
 static void test_random_maps(void **state)
 {
 	against_all_orders(HISTORY_DELETE + 1, 5000, 2);
+	against_all_orders(HISTORY_RMW + 1, 5000, 3);
 }
 
 #define EVENT(index, time, type, process, f, value) \
@@ -308,7 +332,7 @@ static void test_import(void **state)
 
 	for (round = 0; round < 1000; round++) {
 		for (i = 0; i < 6; i++) {
-			random_op(&op[i], &seed, i, HISTORY_CAS);
+			random_op(&op[i], &seed, i, HISTORY_RMW + 1);
 			/* what a get of an unknown fate reads, and a delete writes, is nothing */
 			if (op[i].f == HISTORY_DELETE)
 				op[i].value = HISTORY_ABSENT;
@@ -378,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_registers),
 		cmocka_unit_test(test_unknown_fate),
 		cmocka_unit_test(test_maps),
+		cmocka_unit_test(test_read_modify_write),
 		cmocka_unit_test(test_lost_acknowledged_write),
 		cmocka_unit_test(test_not_such_a_history),
 		cmocka_unit_test(test_keys),
