@@ -326,6 +326,18 @@ void far_combine_plan(struct far_combine_batch *batch)
 	far_combine_fold(batch);
 }
 
+void far_combine_modify(struct far_combine_batch *batch, struct far_state *state)
+{
+	struct far_combine_op *last = batch->last;
+
+	far_combine_apply(batch, state);
+	if (far_state_publishes(state)) {
+		batch_take(batch);
+		far_combine_apply_late(last->next, state);
+	}
+	batch->state = *state;
+}
+
 void far_combine_publish(struct far_combine_batch *batch)
 {
 	struct far_combine_op *op;
@@ -362,18 +374,28 @@ static void get_answer(struct far_combine_op *op, int present, const void *value
 		memcpy(op->room, value, len);
 }
 
+/* What the batch has published. */
+static void get_answer_published(const struct far_combine_batch *batch,
+				 struct far_combine_op *op)
+{
+	const struct far_combine_op *source = batch->source;
+
+	if (batch->kind == FAR_COMBINE_MODIFY)
+		get_answer(op, batch->state.present, batch->state.value, batch->state.len);
+	else
+		get_answer(op, source->kind != FAR_COMBINE_DELETE, source->value,
+			   source->value_len);
+}
+
 /* How an operation of a batch that went well goes on; FAR_COMBINE_LEAD: it remains. */
 static enum far_combine_how op_answer(const struct far_combine_batch *batch,
 				      struct far_combine_op *op,
 				      const struct far_combine_result *result)
 {
-	const struct far_combine_op *source = batch->source;
-
 	if (op->kind != FAR_COMBINE_GET)
 		return op->part == COMBINE_NEW ? FAR_COMBINE_LEAD : FAR_COMBINE_DONE;
 	if (result->published) {
-		get_answer(op, source->kind != FAR_COMBINE_DELETE, source->value,
-			   source->value_len);
+		get_answer_published(batch, op);
 		return FAR_COMBINE_DONE;
 	}
 	if (result->present && !result->value)
@@ -437,7 +459,7 @@ static void batch_decide(struct far_combine_batch *batch,
 
 	if (!result->err && !result->published)
 		batch_unlate(batch);
-	if (!result->err)
+	if (!result->err && batch->kind != FAR_COMBINE_MODIFY)
 		far_combine_answer(batch, result->present);
 	batch->carried = 0;
 	for (op = batch->first; op; op = op->next) {

@@ -31,6 +31,9 @@
  *    of arrival to the state that the CAS has shown to be the last one. Or if it
  *    joined before publish(), and can be put in front of the write whose value is
  *    published without changing what that one does: it is overwritten at once.
+ *  - A batch with a function of far/modify.h is applied to what was read, in order of
+ *    arrival, whatever else is in it. What has joined since the READ is carried with
+ *    what is published, and by nothing else.
  *  - A CAS that failed is a READ: lost() opens everything again.
  *  - What is carried by an attempt whose fate is unknown has an unknown fate. Gets go
  *    into the next batch instead.
@@ -57,6 +60,8 @@
 
 #include <far/far.h>
 
+#include "modify.h"
+
 struct far_combine_table;
 
 /*
@@ -82,6 +87,7 @@ enum far_combine_kind {
 	FAR_COMBINE_INSERT,	/* -EEXIST if it is there */
 	FAR_COMBINE_UPDATE,	/* -ENOENT if not */
 	FAR_COMBINE_DELETE,	/* -ENOENT if not */
+	FAR_COMBINE_MODIFY,	/* a function says what becomes of it */
 };
 
 struct far_combine_op {
@@ -93,10 +99,12 @@ struct far_combine_op {
 	size_t value_len;
 	void *room;			/* GET: where the value goes */
 	size_t room_len;
+	const struct far_modify *modify;	/* MODIFY */
 	enum far_combine_kind kind;
 
 	/* the answer, with FAR_COMBINE_DONE */
-	int status;			/* 0, -ENOENT, -EEXIST, -EMSGSIZE, -ETIME, unknown fate */
+	int status;			/* 0, -ENOENT, -EEXIST, -EMSGSIZE, -ETIME, unknown fate,
+					   or of far_modify_apply() */
 	size_t len;			/* GET, with 0 and -EMSGSIZE: of the value */
 
 	/* combine's own */
@@ -115,6 +123,7 @@ struct far_combine_batch {
 	struct far_combine_op *first, *last;	/* in order of arrival */
 	struct far_combine_op *source;		/* whose value, or deletion, is published */
 	enum far_combine_kind kind;		/* of the net operation */
+	struct far_state state;			/* MODIFY: what the key comes to */
 	unsigned carried;			/* other operations, answered by end() */
 };
 
@@ -136,12 +145,18 @@ enum far_combine_how far_combine_begin(struct far_task *task,
 /*
  * The net operation of all that have joined; right before the READ that decides is
  * posted. batch->kind says which one it is, batch->source whose value it stores (NULL:
- * GET). Also to start anew; a block that was written for another source is useless
+ * GET, MODIFY). Also to start anew; a block that was written for another source is useless
  * then.
  */
 void far_combine_plan(struct far_combine_batch *batch);
 /* The same net operation; right before another READ that decides is posted. */
 void far_combine_again(struct far_combine_batch *batch);
+/*
+ * MODIFY: applies all that have joined to what was READ, in order. *state, and batch->state,
+ * is what the key comes to. If that is to be published, do so before anything else is read;
+ * else the batch has ended. Also after lost(), to what was READ then.
+ */
+void far_combine_modify(struct far_combine_batch *batch, struct far_state *state);
 /* Right before the CAS, or the unlocking WRITE, that publishes is posted. */
 void far_combine_publish(struct far_combine_batch *batch);
 /* It is known to have failed, and what it found is the state that decides now. */

@@ -16,15 +16,23 @@ static int is_write(const struct far_combine_op *op)
 	return op->kind != FAR_COMBINE_GET;
 }
 
-/* Applies one write. Its status. */
-static int effect_apply(struct effect *effect, struct far_combine_op *op)
+/* 0, or why the write changes nothing. */
+static int op_refused(const struct far_combine_op *op, int there)
 {
-	int there = effect->present;
-
 	if (op->kind == FAR_COMBINE_INSERT && there)
 		return -EEXIST;
 	if ((op->kind == FAR_COMBINE_UPDATE || op->kind == FAR_COMBINE_DELETE) && !there)
 		return -ENOENT;
+	return 0;
+}
+
+/* Applies one write. Its status. */
+static int effect_apply(struct effect *effect, struct far_combine_op *op)
+{
+	int err = op_refused(op, effect->present);
+
+	if (err)
+		return err;
 	effect->present = op->kind != FAR_COMBINE_DELETE;
 	effect->changed = 1;
 	effect->source = op;
@@ -52,6 +60,66 @@ static int effects_kind(const struct effect *absent, const struct effect *presen
 	return absent->source == present->source ? FAR_COMBINE_PUT : -1;
 }
 
+/* All writes are planned if one of them is a function. */
+static int fold_modify(struct far_combine_batch *batch)
+{
+	struct far_combine_op *op;
+
+	for (op = batch->first; op && op->kind != FAR_COMBINE_MODIFY; op = op->next)
+		;
+	if (!op)
+		return 0;
+	batch->kind = FAR_COMBINE_MODIFY;
+	batch->source = NULL;
+	for (op = batch->first; op; op = op->next)
+		op->part = is_write(op) ? COMBINE_PLANNED : COMBINE_NEW;
+	return 1;
+}
+
+static int state_apply(struct far_state *state, const struct far_combine_op *op)
+{
+	int err = op_refused(op, state->present);
+
+	if (err)
+		return err;
+	if (op->kind == FAR_COMBINE_MODIFY)
+		return far_modify_apply(op->modify, state);
+	if (op->kind == FAR_COMBINE_DELETE)
+		far_state_delete(state);
+	else
+		far_state_store(state, op->value, op->value_len);
+	return 0;
+}
+
+void far_combine_apply(struct far_combine_batch *batch, struct far_state *state)
+{
+	struct far_combine_op *op;
+
+	for (op = batch->first; op; op = op->next) {
+		if (!is_write(op))
+			continue;
+		op->part = COMBINE_PLANNED;
+		op->status = state_apply(state, op);
+	}
+}
+
+void far_combine_apply_late(struct far_combine_op *op, struct far_state *state)
+{
+	struct far_state old;
+
+	for (; op; op = op->next) {
+		if (!is_write(op))
+			continue;
+		old = *state;
+		op->status = state_apply(state, op);
+		if (!far_state_publishes(state)) {
+			*state = old;
+			return;
+		}
+		op->part = COMBINE_PLANNED;
+	}
+}
+
 void far_combine_fold(struct far_combine_batch *batch)
 {
 	struct effect absent = { .present = 0 };
@@ -59,6 +127,8 @@ void far_combine_fold(struct far_combine_batch *batch)
 	struct far_combine_op *op;
 	int open = 1;
 
+	if (fold_modify(batch))
+		return;
 	batch->kind = FAR_COMBINE_GET;
 	batch->source = NULL;
 	for (op = batch->first; op; op = op->next) {
@@ -89,6 +159,8 @@ void far_combine_fold(struct far_combine_batch *batch)
 int far_combine_fits(const struct far_combine_batch *batch,
 		     const struct far_combine_op *op)
 {
+	if (!batch->source || op->kind == FAR_COMBINE_MODIFY)
+		return 0;
 	switch (batch->source->kind) {
 	case FAR_COMBINE_PUT:
 	case FAR_COMBINE_DELETE:

@@ -20,6 +20,9 @@
  *
  * where S is the source. An operation that would lead to anything else is not planned,
  * nor are those behind it.
+ *
+ * A function of far/modify.h says what it does when it is shown what the key has. With one of
+ * these in the list the net operation is MODIFY: all writes are planned, and applied to that.
  */
 #ifndef FAR_CORE_COMBINE_PLAN_H
 #define FAR_CORE_COMBINE_PLAN_H
@@ -33,7 +36,14 @@ void far_combine_fold(struct far_combine_batch *batch);
 /* Whether a write that is not planned may go in front of the source. */
 int far_combine_fits(const struct far_combine_batch *batch,
 		     const struct far_combine_op *op);
-/* Sets the status of each write that is planned or late. present: before them. */
+/* MODIFY: plans and applies all writes, and sets their status. */
+void far_combine_apply(struct far_combine_batch *batch, struct far_state *state);
+/*
+ * The same of those from op on, as far as there is something to publish before and behind
+ * each of them.
+ */
+void far_combine_apply_late(struct far_combine_op *op, struct far_state *state);
+/* Otherwise: sets the status of each write that is planned or late. present: before them. */
 void far_combine_answer(struct far_combine_batch *batch, int present);
 
 #endif

@@ -94,6 +94,13 @@ static int run_once(struct form_run *run)
 	return err;
 }
 
+static bool batch_publishes(const struct far_combine_batch *batch)
+{
+	if (batch->kind == FAR_COMBINE_MODIFY)
+		return far_state_publishes(&batch->state);
+	return batch->kind != FAR_COMBINE_GET;
+}
+
 /* What the others are told of the batch's operation. */
 static void lead_result(const struct hash_op *op, int err,
 			struct far_combine_result *ret_result)
@@ -103,12 +110,11 @@ static void lead_result(const struct hash_op *op, int err,
 	struct far_combine_result result = {
 		.err = err == -ENOENT || err == -EEXIST ? 0 : err,
 		.unknown = err && op->unsure,
-		.published = !err && batch->kind != FAR_COMBINE_GET,
-		.present = op->present,
+		.published = !err && batch_publishes(batch),
+		.present = op->present || (!err && batch->kind == FAR_COMBINE_GET),
 	};
 
-	if (!err && batch->kind == FAR_COMBINE_GET) {
-		result.present = 1;
+	if (!err && !result.published && result.present) {
 		result.value = block->data + block->key_len;
 		result.value_len = block->val_len;
 	}
@@ -170,6 +176,7 @@ static void key_describe(const struct form_key *key, struct far_combine_op *op)
 	op->value_len = args->value_len;
 	op->room = args->room;
 	op->room_len = args->room_len;
+	op->modify = args->modify;
 	op->kind = args->kind;
 }
 

@@ -10,6 +10,7 @@
  *	split.c	   a subtable becomes two	scan.c	  scan, stat
  *	walk.c	   what a check walks		image.c	  a table made at once
  *	turn.c	   hot keys, in turns		copy.c	  the memory of a split
+ *	modify.c   changes by a function
  */
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H
@@ -60,6 +61,7 @@ struct hash_args {
 	void *room;		/* for the value of a get, room_len bytes */
 	size_t room_len;
 	size_t *ret_len;	/* of a get */
+	const struct far_modify *modify;
 };
 
 /*
@@ -238,6 +240,16 @@ int hash_hint_get(struct hash_op *op, int to_replace);
 /* The cache knows nothing of the key any more. */
 void hash_hint_drop(struct hash_op *op);
 /*
+ * One try of the same. -EAGAIN: the CAS has lost to what op->found says now, which is to be
+ * read again, in the operation's turn if op->queued says that it takes turns.
+ */
+int hash_replace_try(struct hash_op *op, struct hash_new *new);
+/*
+ * Waits until a split has moved the slot of op->found, which is frozen, and finds the key
+ * again, as hash_find().
+ */
+int hash_replace_thaw(struct hash_op *op, int whole);
+/*
  * After a connection broke under a CAS of op->found to `word`: 1 it happened, 0 it did
  * not, an error with op->unsure: nobody knows.
  */
@@ -268,6 +280,9 @@ void hash_turn_init(struct hash_op *op);
 int hash_turn_take(struct hash_op *op);
 /* After each operation that may have had a turn, however it has ended. */
 void hash_turn_end(struct hash_op *op);
+
+/* modify.c: args->modify, or all of the batch, says what becomes of the key. */
+int hash_modify(struct hash_op *op, const struct hash_args *args);
 
 /* update.c: what changes a key, by kind. Afterwards op->present is right. */
 int hash_change(struct hash_op *op, const struct hash_args *args);

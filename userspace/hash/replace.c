@@ -168,7 +168,7 @@ static int replace_once(struct hash_op *op, struct hash_new *new, uint64_t *ret_
 		op->unsure = 1;
 		return err;
 	}
-	err = hash_replace_fate(op, word);
+	err = op->hash->variant == HASH_TWICE ? 0 : hash_replace_fate(op, word);
 	if (err < 0)
 		return err;
 	*ret_seen = op->found.word;
@@ -256,8 +256,7 @@ static int replace_look(struct hash_op *op)
 	return err ? err : replace_changed(op);
 }
 
-/* Waits until a split has moved the slot of op->found, and finds the key again. */
-static int replace_thaw(struct hash_op *op)
+int hash_replace_thaw(struct hash_op *op, int whole)
 {
 	uint32_t dir = hash_key_dir(&op->key);
 	int depth = hash_moved(dir, op->depth, HASH_MAX_DEPTH);
@@ -269,7 +268,7 @@ static int replace_thaw(struct hash_op *op)
 	far_turn_pass(op->task, &op->turn);
 	err = hash_split(op->task, op->hash, op->key.shard, op->sub,
 			 dir & hash_mask(op->depth), depth);
-	return err ? err : hash_find(op, 0);
+	return err ? err : hash_find(op, whole);
 }
 
 void hash_replace_done(struct hash_op *op, struct hash_new *new)
@@ -282,15 +281,35 @@ void hash_replace_done(struct hash_op *op, struct hash_new *new)
 	hash_retire_word(op, op->found.word, op->found.block);
 }
 
-/* After a CAS has lost to `seen`: the operation waits for its turn, if it has none. */
-static int replace_lost(struct hash_op *op, uint64_t seen)
+/* After a CAS has lost to `seen`. Whether the operation takes turns from now on. */
+static int replace_queue(struct hash_op *op, uint64_t seen)
 {
 	if (!op->hash->turns || seen == op->found.word)
-		return replace_again(op, seen);
+		return 0;
 	far_turns_lost(op->hash->turns, op->key.first);
 	op->queued = 1;
 	op->patient = op->turn.had;
-	return replace_look(op);
+	return 1;
+}
+
+/* The same: what the key has now. The operation waits for its turn, if it has none. */
+static int replace_lost(struct hash_op *op, uint64_t seen)
+{
+	return replace_queue(op, seen) ? replace_look(op) : replace_again(op, seen);
+}
+
+int hash_replace_try(struct hash_op *op, struct hash_new *new)
+{
+	uint64_t seen;
+	int err = replace_once(op, new, &seen);
+
+	if (!err)
+		hash_replace_done(op, new);
+	if (err == -EAGAIN) {
+		replace_queue(op, seen);
+		op->found.word = seen;
+	}
+	return err;
 }
 
 int hash_replace(struct hash_op *op, struct hash_new *new)
@@ -300,7 +319,7 @@ int hash_replace(struct hash_op *op, struct hash_new *new)
 
 	for (;;) {
 		while (op->found.word & HASH_FROZEN) {
-			err = replace_thaw(op);
+			err = hash_replace_thaw(op, 0);
 			if (err)
 				return err;
 		}

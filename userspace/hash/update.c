@@ -54,6 +54,8 @@ static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 	struct hash_new new;
 	int err;
 
+	if (args->kind == FAR_COMBINE_MODIFY)
+		return hash_modify(op, args);
 	if (args->kind == FAR_COMBINE_DELETE) {
 		err = key_change(op, NULL);
 		if (err && op->unsure)

@@ -27,6 +27,11 @@ enum hash_variant {
 	 * as it lasts, and get an answer from before they began.
 	 */
 	HASH_LATE_WINDOW,
+	/*
+	 * Ours, but a CAS whose answer is lost is taken for one that has lost: a change that
+	 * has happened is made once more.
+	 */
+	HASH_TWICE,
 };
 
 /* Before the first operation of this handle. */

@@ -24,6 +24,7 @@
 #define FAR_HASH_H
 
 #include <far/far.h>
+#include <far/modify.h>
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -70,6 +71,15 @@ int far_hash_update(struct far_task *task, struct far_hash *hash,
 		    const void *value, size_t value_len);
 int far_hash_delete(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len);
+
+/*
+ * modify(arg, ...) says what becomes of the key: far/modify.h. It is asked again when another
+ * change was faster, and what it says happens at most once. 0, also if it leaves the key as
+ * it is; -E2BIG, -EINVAL: it wants to store what cannot be, or says nothing that there is.
+ * Of a hot key one round trip serves the functions, and other changes, of many tasks.
+ */
+int far_hash_modify(struct far_task *task, struct far_hash *hash,
+		    const void *key, size_t key_len, far_modify_fn *modify, void *arg);
 
 /* One operation of a batch; status is its own result. */
 struct far_hash_item {

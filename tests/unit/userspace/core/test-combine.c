@@ -86,6 +86,7 @@ struct call {
 	unsigned key;		/* its number, and whether its hash is one of its own */
 	bool own_hash;
 	unsigned value;		/* that it stores; what a get got */
+	unsigned saw;		/* a function, when it was asked last */
 	int status;
 	unsigned began, ended;
 };
@@ -166,6 +167,65 @@ static void close_window(struct far_combine_batch *batch)
 		far_combine_publish(batch);
 }
 
+/* Whether the leader's first change fails, and with which fate. */
+static bool fate_is_unknown(unsigned key, uint64_t from, uint64_t to)
+{
+	if (scene.goes != UNKNOWN_FATE || failed_once)
+		return false;
+	failed_once = true;
+	if (nr_slots & 1)
+		slot_cas(key, from, to);
+	return true;
+}
+
+/* Stores what is not there, and deletes what is. */
+static enum far_modified toggle(void *arg, struct far_value *value)
+{
+	struct call *call = arg;
+	static uint8_t mine[TASKS];
+	uint8_t *room = &mine[call - scene.call];
+
+	call->saw = value->data ? *(const uint8_t *)value->data : 0;
+	if (call->saw)
+		return FAR_DELETE;
+	*room = 10 + (call - scene.call);
+	*value = (struct far_value) { room, 1 };
+	return FAR_STORE;
+}
+
+static uint64_t word_of_state(const struct far_state *state)
+{
+	return state->present ? word_new(*(const uint8_t *)state->value) : 0;
+}
+
+/* The same of a batch with functions, from what was read. */
+static struct far_combine_result lead_modify(struct far_combine_batch *batch, unsigned key,
+					     uint64_t word, uint8_t *room)
+{
+	struct far_combine_result result = { .value = room, .value_len = 1 };
+	struct far_state state;
+	uint64_t to;
+
+	for (;;) {
+		*room = VALUE(word);
+		result.present = word != 0;
+		state = far_state_read(word ? room : NULL, 1);
+		far_combine_modify(batch, &state);
+		if (!far_state_publishes(&state))
+			return result;
+		to = word_of_state(&state);
+		close_window(batch);
+		if (fate_is_unknown(key, word, to))
+			return (struct far_combine_result) { .err = -EIO, .unknown = 1 };
+		result.published = slot_cas(key, word, to) == word;
+		if (result.published)
+			return result;
+		far_combine_lost(batch);
+		far_combine_again(batch);
+		word = slot_read(key);
+	}
+}
+
 /* One attempt at the net operation. */
 static struct far_combine_result lead(struct far_combine_batch *batch, unsigned key,
 				      uint8_t *room)
@@ -183,13 +243,12 @@ static struct far_combine_result lead(struct far_combine_batch *batch, unsigned 
 		result.err = -ENOSPC;
 		return result;
 	}
+	if (batch->kind == FAR_COMBINE_MODIFY)
+		return lead_modify(batch, key, word, room);
 	while (changes(batch->kind, word)) {
 		to = word_for(batch->source);
 		close_window(batch);
-		if (scene.goes == UNKNOWN_FATE && !failed_once) {
-			failed_once = true;
-			if (nr_slots & 1)
-				slot_cas(key, word, to);
+		if (fate_is_unknown(key, word, to)) {
 			result.err = -EIO;
 			result.unknown = 1;
 			return result;
@@ -213,11 +272,30 @@ static struct far_combine_result lead(struct far_combine_batch *batch, unsigned 
 	return result;
 }
 
+static int modify_alone(struct call *call, const struct far_modify *modify)
+{
+	struct far_state state;
+	uint64_t word;
+	uint8_t value;
+
+	do {
+		word = slot_read(call->key);
+		value = VALUE(word);
+		state = far_state_read(word ? &value : NULL, 1);
+		assert_int_equal(far_modify_apply(modify, &state), 0);
+	} while (slot_cas(call->key, word, word_of_state(&state)) != word);
+	return 0;
+}
+
 /* Without combining. */
 static int alone(struct call *call, const uint8_t *value, uint8_t *room)
 {
-	uint64_t word = slot_read(call->key), found;
+	const struct far_modify modify = { .function = toggle, .arg = call, .most = 1 };
+	uint64_t word, found;
 
+	if (call->kind == FAR_COMBINE_MODIFY)
+		return modify_alone(call, &modify);
+	word = slot_read(call->key);
 	while (changes(call->kind, word)) {
 		found = slot_cas(call->key, word, call->kind == FAR_COMBINE_DELETE ? 0 :
 				 word_new(*value));
@@ -234,6 +312,7 @@ static int alone(struct call *call, const uint8_t *value, uint8_t *room)
 static int combining(struct call *call, struct far_task *task, const uint8_t *value,
 		     uint8_t *room)
 {
+	const struct far_modify modify = { .function = toggle, .arg = call, .most = 1 };
 	struct far_combine_op op = {
 		.hash = call->own_hash ? 6 : 5,
 		.key = call->key ? "kez" : "key",
@@ -243,6 +322,7 @@ static int combining(struct call *call, struct far_task *task, const uint8_t *va
 		.room = room,
 		.room_len = 1,
 		.kind = call->kind,
+		.modify = &modify,
 	};
 	struct far_combine_batch batch;
 	enum far_combine_how how = far_combine_begin(task, table, &op, &batch);
@@ -289,8 +369,13 @@ static void scene_init(void)
 /* The status and value that an operation has on that key; the key after it. */
 static bool call_is(const struct call *call, unsigned *key)
 {
+	unsigned was = *key;
 	bool there = *key;
 
+	if (call->kind == FAR_COMBINE_MODIFY) {
+		*key = there ? 0 : call->value;
+		return !call->status && (there ? call->saw == was : !call->saw);
+	}
 	switch (call->kind) {
 	case FAR_COMBINE_GET:
 		return there ? !call->status && call->value == *key :
@@ -335,6 +420,7 @@ static bool linearizable(unsigned done, unsigned key)
 			if (linearizable(done | 1u << i, key))
 				return true;
 			known.status = 0;
+			known.saw = key;
 		}
 		if (call_is(&known, &after) && linearizable(done | 1u << i, after))
 			return true;
@@ -393,8 +479,8 @@ static void test_pairs(void **state)
 	unsigned a, b, present;
 
 	combined = 0;
-	for (a = FAR_COMBINE_GET; a <= FAR_COMBINE_DELETE; a++)
-		for (b = a; b <= FAR_COMBINE_DELETE; b++)
+	for (a = FAR_COMBINE_GET; a <= FAR_COMBINE_MODIFY; a++)
+		for (b = a; b <= FAR_COMBINE_MODIFY; b++)
 			for (present = 0; present < 2; present++)
 				scene_weave(&(struct scene) {
 					.call = { { .kind = a }, { .kind = b } },
@@ -414,9 +500,9 @@ static void triples(enum how_it_goes goes, bool foreign)
 {
 	unsigned a, b, c, present;
 
-	for (a = FAR_COMBINE_GET; a <= FAR_COMBINE_DELETE; a++)
-		for (b = a; b <= FAR_COMBINE_DELETE; b++)
-			for (c = foreign ? FAR_COMBINE_GET : b; c <= FAR_COMBINE_DELETE; c++)
+	for (a = FAR_COMBINE_GET; a <= FAR_COMBINE_MODIFY; a++)
+		for (b = a; b <= FAR_COMBINE_MODIFY; b++)
+			for (c = foreign ? FAR_COMBINE_GET : b; c <= FAR_COMBINE_MODIFY; c++)
 				for (present = 0; present < 2; present++)
 					scene_weave(&(struct scene) {
 						.call = {
@@ -472,7 +558,8 @@ static unsigned long wrongs(enum wrong wrong, enum far_combine_kind a,
 	scene_weave(&(struct scene) {
 		.call = { { .kind = a }, { .kind = b }, { .kind = c, .alone = true } },
 		.nr = 3,
-		.present = true,
+		/* functions that come to nothing publish nothing */
+		.present = a != FAR_COMBINE_MODIFY,
 		.wrong = wrong,
 	}, 4);
 	return nr_wrong;
@@ -482,6 +569,8 @@ static unsigned long wrongs(enum wrong wrong, enum far_combine_kind a,
 static void test_wrong_windows(void **state)
 {
 	assert_true(wrongs(READ_FIRST, FAR_COMBINE_GET, FAR_COMBINE_GET,
+			   FAR_COMBINE_PUT) > 0);
+	assert_true(wrongs(READ_FIRST, FAR_COMBINE_MODIFY, FAR_COMBINE_MODIFY,
 			   FAR_COMBINE_PUT) > 0);
 	assert_true(wrongs(CAS_FIRST, FAR_COMBINE_PUT, FAR_COMBINE_GET,
 			   FAR_COMBINE_PUT) > 0);

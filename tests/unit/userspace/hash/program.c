@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -126,6 +127,48 @@ static uint64_t hand_now(struct hand *hand)
 	return 1 + *hand->clock;
 }
 
+/* What a function of far_hash_modify() is for, and what it was shown last. */
+struct change {
+	enum history_f f;
+	const uint64_t *value;		/* to store, len bytes */
+	size_t len;
+	uint64_t was;
+	bool refused;
+};
+
+static enum far_modified change_key(void *arg, struct far_value *value)
+{
+	struct change *change = arg;
+	bool there = value->data;
+
+	change->was = HISTORY_ABSENT;
+	if (there)
+		memcpy(&change->was, value->data, sizeof(change->was));
+	change->refused = change->f == HISTORY_INSERT ? there :
+			  change->f == HISTORY_PUT || change->f == HISTORY_RMW ? false : !there;
+	if (change->f == HISTORY_GET || change->refused)
+		return FAR_LEAVE;
+	if (change->f == HISTORY_DELETE)
+		return FAR_DELETE;
+	*value = (struct far_value) { change->value, change->len };
+	return FAR_STORE;
+}
+
+/* The same as do_op() by a function; what it has read is in buf[0] then. */
+static int do_modify(struct hand *hand, enum history_f f, uint64_t i, size_t len)
+{
+	const struct program *program = hand->worker->program;
+	struct change change = { .f = f, .value = hand->buf[0], .len = len };
+	int err = far_hash_modify(hand->task, hand->hash, program->key[i],
+				  program->key_len[i], change_key, &change);
+
+	if (!err && change.refused)
+		err = f == HISTORY_INSERT ? -EEXIST : -ENOENT;
+	if (f == HISTORY_GET || f == HISTORY_RMW)
+		hand->buf[0][0] = change.was;
+	return err;
+}
+
 static int do_op(struct hand *hand, enum history_f f, uint64_t i, size_t len)
 {
 	const struct program *program = hand->worker->program;
@@ -186,6 +229,13 @@ static size_t some_length(struct hand *hand)
 	return 8 * (1 + far_rng_below(&hand->rng, longest / 8));
 }
 
+static bool is_modify(struct hand *hand)
+{
+	unsigned modify = hand->worker->program->conf->modify;
+
+	return modify && far_rng_below(&hand->rng, 100) < modify;
+}
+
 static void one_op(struct hand *hand)
 {
 	static const enum history_f kind[8] = {
@@ -194,10 +244,16 @@ static void one_op(struct hand *hand)
 	};
 	enum history_f f = kind[far_rng_below(&hand->rng, 8)];
 	uint64_t i = far_rng_below(&hand->rng, hand->worker->program->conf->keys);
+	bool modify = is_modify(hand);
 	size_t len = some_length(hand);
-	long at = hand_invoke(hand, f, i, hand->buf[0]);
+	int err;
+	long at;
 
-	hand_return(hand, at, f, hand->buf[0], do_op(hand, f, i, len));
+	if (modify && f == HISTORY_PUT)
+		f = HISTORY_RMW;
+	at = hand_invoke(hand, f, i, hand->buf[0]);
+	err = modify ? do_modify(hand, f, i, len) : do_op(hand, f, i, len);
+	hand_return(hand, at, f, hand->buf[0], err);
 }
 
 /* An mget or mput: each of its keys is an operation of the history. */

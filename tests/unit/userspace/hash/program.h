@@ -19,6 +19,7 @@ struct program_conf {
 	unsigned fill;			/* of 100 operations, inserts of a new key */
 	unsigned batch;			/* of 100 operations, mgets and mputs of several keys */
 	unsigned scan;			/* of 100 operations, scans */
+	unsigned modify;		/* of 100 others, by far_hash_modify() */
 	unsigned longest;		/* value in bytes; at least 8 */
 	unsigned big;			/* one value of so many has more than a slot can say */
 	unsigned longest_key;		/* in bytes; 0: all have 8 */
