@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Put, insert, update, delete: {CAS of the lock, READ}, then {WRITE of the record, WRITE of
- * the entry, WRITE of the word}. The first trip is not needed when another task of this
- * client hands the leaf over.
+ * Put, insert, update, delete, and what a function says: {CAS of the lock, READ}, then
+ * {WRITE of the record, WRITE of the entry, WRITE of the word}. The first trip is not needed
+ * when another task of this client hands the leaf over.
  */
 #include "priv.h"
 
 #include "../core/stats.h"
+#include "../form/modify.h"
 
 /* What the entry of the key becomes in the image that is held. 0, or why nothing changes. */
 static int image_change(struct btree_hold *hold, const struct btree_args *args, int place)
@@ -70,20 +71,41 @@ static int refuse(const struct btree_args *args, int place)
 	return 0;
 }
 
+/*
+ * Functions say what becomes of the key, of which args->room has the value: args become those
+ * of a put, a deletion, or a get if nothing changes.
+ */
+static int decide(struct btree_op *op, struct btree_args *args)
+{
+	struct far_state state = far_state_read(op->present ? args->room : NULL,
+						op->tree->value_size);
+	int err = form_modify(op->batch, args->modify, &state);
+
+	args->kind = FAR_COMBINE_GET;
+	if (!err && far_state_publishes(&state))
+		args->kind = state.present ? FAR_COMBINE_PUT : FAR_COMBINE_DELETE;
+	args->value = state.value;
+	return err;
+}
+
 /* The leaf is held: changes it, and releases it. */
 static int change_held(struct btree_op *op, struct btree_hold *hold, struct btree_args *args)
 {
+	bool ask = args->modify;
 	int place, err, late;
 
 	if (op->batch) {
 		far_combine_plan(op->batch);
 		args->kind = op->batch->kind;
 		args->value = op->batch->source ? op->batch->source->value : NULL;
+		ask = args->kind == FAR_COMBINE_MODIFY;
 	}
 	place = btree_find_key(hold->geo, hold->node, op->key);
 	look(op, hold, args, place);
+	err = ask ? decide(op, args) : 0;
 	op->poor = op->present || args->kind == FAR_COMBINE_DELETE;
-	err = refuse(args, place);
+	if (!err)
+		err = refuse(args, place);
 	if (err || args->kind == FAR_COMBINE_GET) {
 		late = btree_release(hold);
 		return late ? late : err;

@@ -66,6 +66,10 @@ static int alone_once(struct btree_op *op, const struct btree_args *args)
 		return err;
 	mark = far_buf_mark(op->task);
 	err = btree_op_init(op, op->task, op->tree);
+	if (!err && args->modify) {
+		mine.room = far_buf(op->task, op->tree->value_size);
+		err = mine.room ? 0 : -ENOMEM;
+	}
 	if (!err)
 		err = op_run(op, &mine);
 	btree_spare_drop(op);
@@ -159,6 +163,7 @@ static void key_describe(const struct form_key *key, struct far_combine_op *op)
 	op->value_len = args->value ? value_size : 0;
 	op->room = args->room;
 	op->room_len = args->room ? value_size : 0;
+	op->modify = args->modify;
 	op->kind = args->kind;
 }
 
@@ -248,6 +253,18 @@ int far_btree_update(struct far_task *task, struct far_btree *tree, const void *
 		     size_t key_len, const void *value, size_t value_len)
 {
 	return store(task, tree, key, key_len, value, value_len, FAR_COMBINE_UPDATE);
+}
+
+int far_btree_modify(struct far_task *task, struct far_btree *tree, const void *key,
+		     size_t key_len, far_modify_fn *modify, void *arg)
+{
+	const struct far_modify function = {
+		.function = modify, .arg = arg,
+		.least = tree->value_size, .most = tree->value_size,
+	};
+	const struct btree_args args = { .kind = FAR_COMBINE_MODIFY, .modify = &function };
+
+	return btree_do(task, tree, key, key_len, &args);
 }
 
 int far_btree_delete(struct far_task *task, struct far_btree *tree, const void *key,

@@ -202,7 +202,8 @@ int btree_merge_end(struct btree_op *op, const void *low, uint64_t dead, unsigne
 struct btree_args {
 	enum far_combine_kind kind;
 	const void *value;
-	void *room;
+	void *room;			/* for what was read */
+	const struct far_modify *modify;
 };
 
 int btree_get(struct btree_op *op, void *room);

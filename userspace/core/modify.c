@@ -7,9 +7,9 @@
 static int modify_store(const struct far_modify *modify, struct far_state *state,
 			const struct far_value *value)
 {
-	if (value->len > modify->most)
+	if (value->len > modify->most && modify->least < modify->most)
 		return -E2BIG;
-	if (value->len < modify->least || (value->len && !value->data))
+	if (value->len < modify->least || value->len > modify->most || (value->len && !value->data))
 		return -EINVAL;
 	far_state_store(state, value->data, value->len);
 	return 0;

@@ -53,8 +53,9 @@ static inline bool far_state_publishes(const struct far_state *state)
 }
 
 /*
- * Asks the function. 0; -E2BIG, -EINVAL: it wants to store a value that is too long or too
- * short, -EINVAL: or it wants nothing that there is; then nothing has changed.
+ * Asks the function. 0; -E2BIG: it wants to store a value that is too long; -EINVAL: one of
+ * another size, where all have the same, or it says nothing that there is. Then nothing has
+ * changed.
  */
 int far_modify_apply(const struct far_modify *modify, struct far_state *state);
 

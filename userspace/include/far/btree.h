@@ -23,6 +23,7 @@
 #define FAR_BTREE_H
 
 #include <far/far.h>
+#include <far/modify.h>
 #include <far/range.h>
 
 #pragma GCC visibility push(default)
@@ -68,6 +69,14 @@ int far_btree_update(struct far_task *task, struct far_btree *tree, const void *
 		     size_t key_len, const void *value, size_t value_len);
 int far_btree_delete(struct far_task *task, struct far_btree *tree, const void *key,
 		     size_t key_len);
+
+/*
+ * modify(arg, ...) says what becomes of the key: far/modify.h. It is asked while the key's leaf
+ * is locked. 0, also if it leaves the key as it is; -EINVAL: it wants to store a value of
+ * another size, or says nothing that there is.
+ */
+int far_btree_modify(struct far_task *task, struct far_btree *tree, const void *key,
+		     size_t key_len, far_modify_fn *modify, void *arg);
 
 /*
  * Calls each(...) for the keys of the range, in order. A key that is there during the whole

@@ -82,6 +82,12 @@ static int kind_scan(struct far_task *task, void *index, const struct far_range 
 	return far_btree_scan(task, index, range, each, arg);
 }
 
+static int kind_modify(struct far_task *task, void *index, const void *key, size_t key_len,
+		       far_modify_fn *modify, void *arg)
+{
+	return far_btree_modify(task, index, key, key_len, modify, arg);
+}
+
 static void kind_variant(void *index, unsigned variant)
 {
 	btree_set_variant(index, variant);
@@ -99,6 +105,7 @@ static void kind_variant(void *index, unsigned variant)
 	}, \
 	.remove = kind_remove, \
 	.scan = kind_scan, \
+	.modify = kind_modify, \
 	.variant = kind_variant, \
 	.fixed = 1, \
 }

@@ -11,6 +11,7 @@
 
 #include "../../../../userspace/base/rng.h"
 #include "../../../../userspace/core/deadline.h"
+#include "../ordered/change.h"
 
 #define FILLER		1000000u	/* keys from here on are inserted once */
 #define TABLE		"program"
@@ -127,33 +128,6 @@ static uint64_t hand_now(struct hand *hand)
 	return 1 + *hand->clock;
 }
 
-/* What a function of far_hash_modify() is for, and what it was shown last. */
-struct change {
-	enum history_f f;
-	const uint64_t *value;		/* to store, len bytes */
-	size_t len;
-	uint64_t was;
-	bool refused;
-};
-
-static enum far_modified change_key(void *arg, struct far_value *value)
-{
-	struct change *change = arg;
-	bool there = value->data;
-
-	change->was = HISTORY_ABSENT;
-	if (there)
-		memcpy(&change->was, value->data, sizeof(change->was));
-	change->refused = change->f == HISTORY_INSERT ? there :
-			  change->f == HISTORY_PUT || change->f == HISTORY_RMW ? false : !there;
-	if (change->f == HISTORY_GET || change->refused)
-		return FAR_LEAVE;
-	if (change->f == HISTORY_DELETE)
-		return FAR_DELETE;
-	*value = (struct far_value) { change->value, change->len };
-	return FAR_STORE;
-}
-
 /* The same as do_op() by a function; what it has read is in buf[0] then. */
 static int do_modify(struct hand *hand, enum history_f f, uint64_t i, size_t len)
 {
@@ -162,11 +136,7 @@ static int do_modify(struct hand *hand, enum history_f f, uint64_t i, size_t len
 	int err = far_hash_modify(hand->task, hand->hash, program->key[i],
 				  program->key_len[i], change_key, &change);
 
-	if (!err && change.refused)
-		err = f == HISTORY_INSERT ? -EEXIST : -ENOENT;
-	if (f == HISTORY_GET || f == HISTORY_RMW)
-		hand->buf[0][0] = change.was;
-	return err;
+	return change_done(&change, hand->buf[0], err);
 }
 
 static int do_op(struct hand *hand, enum history_f f, uint64_t i, size_t len)

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../../../../userspace/core/deadline.h"
 
+#include "change.h"
 #include "keys.h"
 
 #define INDEX		"program"
@@ -159,6 +161,24 @@ static int do_op(struct hand *hand, enum history_f f, unsigned i, size_t len)
 				    len);
 }
 
+/* The same as do_op() by a function; what it has read is hand->value[0] then. */
+static int do_modify(struct hand *hand, enum history_f f, unsigned i, size_t len)
+{
+	struct change change = { .f = f, .value = hand->value, .len = len };
+	uint8_t key[MAX_KEY];
+	size_t key_len = key_write(key, key_fought(i, hand->conf->keys),
+				   hand->conf->key_size, hand->kind->fixed);
+	int err = hand->kind->modify(hand->task, hand->index, key, key_len, change_key,
+				     &change);
+
+	return change_done(&change, hand->value, err);
+}
+
+static bool is_modify(struct hand *hand)
+{
+	return hand->conf->modify && far_rng_below(&hand->rng, 100) < hand->conf->modify;
+}
+
 /* Enters what came back; a get that found nothing has read that. */
 static void hand_return(struct hand *hand, long at, enum history_f f, uint64_t value,
 			int err)
@@ -184,7 +204,12 @@ static void one_op(struct hand *hand)
 	unsigned i = far_rng_below(&hand->rng, hand->conf->keys);
 	size_t len = hand->conf->value_size;
 	int writes = f != HISTORY_GET && f != HISTORY_DELETE;
+	bool modify = is_modify(hand);
 	long at;
+	int err;
+
+	if (modify && f == HISTORY_PUT)
+		f = HISTORY_RMW;
 
 	if (!hand->kind->fixed)
 		len = 8 * (1 + far_rng_below(&hand->rng, len / 8));
@@ -192,7 +217,8 @@ static void one_op(struct hand *hand)
 	if (writes)
 		hand->value[0] = hand->writer | ++hand->values;
 	at = history_invoke(hand->log, f, i, hand->value[0], 0, far_now(hand->task));
-	hand_return(hand, at, f, hand->value[0], do_op(hand, f, i, len));
+	err = modify ? do_modify(hand, f, i, len) : do_op(hand, f, i, len);
+	hand_return(hand, at, f, hand->value[0], err);
 }
 
 /* What a scan has given. */

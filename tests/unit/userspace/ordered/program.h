@@ -13,6 +13,7 @@
 #include "../../../lib/history.h"
 #include "../hash/rig.h"
 
+#include <far/modify.h>
 #include <far/range.h>
 
 /* A kind of structure; functions as those of <far/hash.h>. */
@@ -32,6 +33,9 @@ struct ordered_kind {
 		    int (*each)(void *arg, const void *key, size_t key_len,
 				const void *value, size_t value_len),
 		    void *arg);
+	/* NULL: there is none */
+	int (*modify)(struct far_task *task, void *index, const void *key, size_t key_len,
+		      far_modify_fn *modify, void *arg);
 	void (*variant)(void *index, unsigned variant);	/* NULL: there is none */
 	int fixed;	/* all keys have key_size bytes, and all values value_size */
 };
@@ -47,6 +51,7 @@ struct program_conf {
 	unsigned fill;			/* of 100 operations, inserts of a new key */
 	unsigned drain;			/* of 100 operations, deletes of such a one */
 	unsigned scan;			/* of 100 operations, scans */
+	unsigned modify;		/* of 100 others, by functions */
 	size_t key_size;		/* at least 9 */
 	size_t value_size;		/* at least 8 */
 	uint64_t pause_ns;		/* at most, between two operations */
