@@ -44,6 +44,12 @@ static int btree_update(struct far_task *task, void *index, const void *key, siz
 	return far_btree_put(task, index, key, key_len, value, value_len);
 }
 
+static int btree_modify(struct far_task *task, void *index, const void *key,
+			size_t key_len, far_modify_fn *modify, void *arg)
+{
+	return far_btree_modify(task, index, key, key_len, modify, arg);
+}
+
 static int btree_insert(struct far_task *task, void *index, const void *key, size_t key_len,
 		      const void *value, size_t value_len)
 {
@@ -139,6 +145,7 @@ const struct index_kind index_btree = {
 		.get = btree_get,
 		.update = btree_update,
 		.insert = btree_insert,
+		.modify = btree_modify,
 		.scan = btree_scan,
 	},
 	.variants = "sherman, sherman-rdwc, smart-bt, whole-leaf, speculation or "

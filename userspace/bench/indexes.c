@@ -50,6 +50,12 @@ static int hash_insert(struct far_task *task, void *index, const void *key,
 	return far_hash_insert(task, index, key, key_len, value, value_len);
 }
 
+static int hash_modify(struct far_task *task, void *index, const void *key,
+		       size_t key_len, far_modify_fn *modify, void *arg)
+{
+	return far_hash_modify(task, index, key, key_len, modify, arg);
+}
+
 static int hash_create(struct far_task *task, const char *name, uint64_t keys,
 		       const struct ycsb_data *data)
 {
@@ -110,6 +116,7 @@ static const struct index_kind kinds[] = {
 			.get = hash_get,
 			.update = hash_update,
 			.insert = hash_insert,
+			.modify = hash_modify,
 		},
 		.variants = "race",
 		.create = hash_create,

@@ -306,7 +306,7 @@ int plain_run(struct far_nic *nic, const struct run_conf *conf, double hit,
 	int err;
 
 	if (!nic->ops->host || conf->mix->percent[YCSB_INSERT] ||
-	    conf->mix->percent[YCSB_SCAN])
+	    conf->mix->percent[YCSB_SCAN] || conf->mix->percent[YCSB_MODIFY])
 		return -EOPNOTSUPP;
 	snprintf(space, sizeof(space), "plain-%ld", (long)getpid());
 	err = memory_make(&plain, space);

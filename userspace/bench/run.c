@@ -306,6 +306,21 @@ static int worker_scan(struct worker *w)
 	return conf->index->scan(w->task, w->index, &range, scan_each, &given);
 }
 
+/* One more than the number that the value begins with. */
+static enum far_modified worker_add(void *arg, struct far_value *value)
+{
+	const struct worker *w = arg;
+	size_t size = w->run->conf->data.value_size;
+	uint64_t number = 0;
+
+	memcpy(&number, value->data ? value->data : "",
+	       value->len < sizeof(number) ? value->len : sizeof(number));
+	number++;
+	memcpy(w->value, &number, size < sizeof(number) ? size : sizeof(number));
+	*value = (struct far_value) { w->value, size };
+	return FAR_STORE;
+}
+
 static int worker_op(struct worker *w, enum ycsb_op op)
 {
 	const struct run_conf *conf = w->run->conf;
@@ -326,6 +341,9 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 	}
 	if (op == YCSB_SCAN)
 		return worker_scan(w);
+	if (op == YCSB_MODIFY)
+		return conf->index->modify(w->task, w->index, w->key, data->key_size,
+					   worker_add, w);
 	ycsb_value(data, ++w->stamp, w->value);
 	return (op == YCSB_INSERT ? conf->index->insert : conf->index->update)
 		(w->task, w->index, w->key, data->key_size, w->value,

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include <far/far.h>
+#include <far/modify.h>
 #include <far/range.h>
 #include <far/stats.h>
 
@@ -35,6 +36,9 @@ struct run_index {
 		      size_t key_len, const void *value, size_t value_len);
 	int (*insert)(struct far_task *task, void *index, const void *key,
 		      size_t key_len, const void *value, size_t value_len);
+	/* NULL: it has none */
+	int (*modify)(struct far_task *task, void *index, const void *key, size_t key_len,
+		      far_modify_fn *modify, void *arg);
 	/* NULL: it keeps no order */
 	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
 		    int (*each)(void *arg, const void *key, size_t key_len,

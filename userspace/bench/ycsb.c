@@ -18,6 +18,7 @@ static const struct ycsb_mix ycsb_mixes[] = {
 	{ "E", "5 % inserts, 95 % scans of 1 to 100 keys", { 0, 0, 5, 95 }, GEN_SCRAMBLED },
 	{ "LOAD", "inserts only", { 0, 0, 100, 0 }, GEN_UNIFORM },
 	{ "update", "updates only", { 0, 100, 0, 0 }, GEN_SCRAMBLED },
+	{ "modify", "changes by a function that counts", { 0, 0, 0, 0, 100 }, GEN_SCRAMBLED },
 	{ NULL, NULL, { 0 }, GEN_UNIFORM },
 };
 

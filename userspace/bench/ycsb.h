@@ -11,7 +11,7 @@
 
 #include "gen.h"
 
-enum ycsb_op { YCSB_GET, YCSB_UPDATE, YCSB_INSERT, YCSB_SCAN, YCSB_NR_OPS };
+enum ycsb_op { YCSB_GET, YCSB_UPDATE, YCSB_INSERT, YCSB_SCAN, YCSB_MODIFY, YCSB_NR_OPS };
 
 #define YCSB_MAX_SCAN	100u	/* keys of a scan: 1 to this, uniformly */
 

@@ -56,7 +56,7 @@ static const struct argp_option option_table[] = {
 	{ NULL, 0, NULL, 0, "What is run:", 1 },
 	{ "index", KEY_INDEX, "NAME", 0, "hash (default), art or btree", 1 },
 	{ "workload", KEY_WORKLOAD, "NAME", 0,
-	  "A, B, C, D, E or LOAD of YCSB, or update (default C)", 1 },
+	  "A, B, C, D, E or LOAD of YCSB, update or modify (default C)", 1 },
 	{ "keys", KEY_KEYS, "N", 0, "keys before it begins (default 1000000)", 1 },
 	{ "theta", KEY_THETA, "X", 0, "skew, 0 is uniform (default 0.99)", 1 },
 	{ "key-type", KEY_KEY_TYPE, "int|string|email", 0, "what keys look like (int)", 1 },
@@ -167,7 +167,7 @@ static int parse_what(int key, char *arg, struct argp_state *state,
 	case KEY_WORKLOAD:
 		o->mix = ycsb_find(arg);
 		return o->mix ? 0 : parse_failed(state, "workload", arg,
-						 "A, B, C, D, E, LOAD or update");
+						 "A, B, C, D, E, LOAD, update or modify");
 	case KEY_KEYS:
 		return parse_count(state, "keys", arg, 1, UINT64_C(10000000000),
 				   &o->keys);
@@ -357,6 +357,9 @@ static int options_index(const struct options *o)
 	else if (o->mix->percent[YCSB_SCAN] && !kind->index.scan)
 		fprintf(stderr, "far: --workload %s: %s keeps no order of keys; expected "
 			"art or btree\n", o->mix->name, name);
+	else if (o->mix->percent[YCSB_MODIFY] && !kind->index.modify)
+		fprintf(stderr, "far: --workload %s: %s is changed by no function; expected "
+			"hash or btree\n", o->mix->name, name);
 	else if (kind->most_value && (o->data.value_size < kind->least_value ||
 				      o->data.value_size > kind->most_value))
 		fprintf(stderr, "far: --value-size %u: values of %s have %u to %u bytes\n",
