@@ -324,6 +324,25 @@ static void run_teardown(void)
 		turn(NULL, 0);
 }
 
+static void count_begin(void)
+{
+	assert_int_equal(check_begin(&bed.m), 0);
+}
+
+static void run_check(void)
+{
+	struct check_result res;
+
+	agent_open(CONF_AUTH_NONE);
+	sessions_open();
+	longest_ns = 0;
+	turn(count_begin, 0);
+	while (check_runs(&bed.m))
+		turn(NULL, 0);
+	assert_int_equal(check_result(&bed.m, &res), 0);
+	assert_true(check_ok(&res));
+}
+
 /* ---- requests that prove nothing ------------------------------------------------------- */
 
 static void run_reflect(void)
@@ -524,6 +543,7 @@ static const struct {
 } cases[] = {
 	{ "claims", "one name opens all sessions and queues that it gets", run_claims },
 	{ "teardown", "all these sessions end", run_teardown },
+	{ "check", "`odrpctl mnode check` beside these sessions", run_check },
 	{ "badkey", "200 files of secrets are read, one of them bad; a name is revoked",
 	  run_badkey },
 	{ "reflect", "2,000 requests of peers that prove nothing", run_reflect },
