@@ -10,7 +10,7 @@
  *	split.c	   a subtable becomes two	scan.c	  scan, stat
  *	walk.c	   what a check walks		image.c	  a table made at once
  *	turn.c	   hot keys, in turns		copy.c	  the memory of a split
- *	modify.c   changes by a function
+ *	modify.c   changes by a function	piece.c	  scan_from, clear
  */
 #ifndef FAR_HASH_PRIV_H
 #define FAR_HASH_PRIV_H

@@ -184,15 +184,14 @@ static int batch_read(struct far_task *task, const struct hash_view *view, int w
 	return hash_far_err(err);
 }
 
-int hash_view_each(struct far_task *task, const struct far_hash *hash,
-		   const struct hash_view *view, int whole,
-		   int (*each)(void *arg, const struct hash_view *view,
-			       const struct hash_seen *seen),
-		   void *arg)
+int hash_view_each_from(struct far_task *task, const struct far_hash *hash,
+			const struct hash_view *view, unsigned slot, int whole,
+			int (*each)(void *arg, const struct hash_view *view,
+				    const struct hash_seen *seen),
+			void *arg)
 {
 	struct hash_seen seen[BATCH];
 	size_t mark = far_buf_mark(task);
-	unsigned slot = 0;
 	unsigned nr, i;
 	int ret = 0;
 
@@ -210,6 +209,15 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 		far_buf_release(task, mark);
 	}
 	return ret;
+}
+
+int hash_view_each(struct far_task *task, const struct far_hash *hash,
+		   const struct hash_view *view, int whole,
+		   int (*each)(void *arg, const struct hash_view *view,
+			       const struct hash_seen *seen),
+		   void *arg)
+{
+	return hash_view_each_from(task, hash, view, 0, whole, each, arg);
 }
 
 /* The view of the subtable that has the keys with these bits. */
@@ -236,6 +244,36 @@ static int view_find(struct far_task *task, struct far_hash *hash, unsigned shar
 	}
 }
 
+/* The view at *x, which becomes the place behind it, in an epoch of its own. */
+static int view_visit(struct form_walk *walk, struct far_hash *hash, unsigned shard,
+		      uint64_t *x, struct hash_view *view,
+		      int (*each)(void *arg, const struct hash_view *view), void *arg)
+{
+	int ret = form_walk_enter(walk);
+
+	if (!ret)
+		ret = view_find(walk->task, hash, shard, hash_walk_bits(*x), view);
+	if (!ret) {
+		*x += hash_walk_step(view->depth);
+		ret = each(arg, view);
+	}
+	/* not the walk's answer yet, which may be that the table is gone */
+	form_walk_leave(walk, 0);
+	return ret;
+}
+
+int hash_view_at(struct far_task *task, struct far_hash *hash, unsigned shard, uint32_t x,
+		 int (*each)(void *arg, const struct hash_view *view), void *arg)
+{
+	struct hash_view *view = view_new(hash);
+	struct form_walk walk = { .task = task };
+	uint64_t at = x;
+	int ret = view ? view_visit(&walk, hash, shard, &at, view, each, arg) : -ENOMEM;
+
+	free(view);
+	return ret;
+}
+
 /*
  * Subtables stay where they are while the table lives, and each is learned of from one that
  * comes before it. So the place of the walk is `x` alone, also when subtables were split
@@ -248,17 +286,8 @@ static int each_of_shard(struct form_walk *walk, struct far_hash *hash, unsigned
 	uint64_t x = 0;
 	int ret = 0;
 
-	while (x < HASH_WALK_END && !ret) {
-		ret = form_walk_enter(walk);
-		if (!ret)
-			ret = view_find(walk->task, hash, shard, hash_walk_bits(x), view);
-		if (!ret) {
-			x += hash_walk_step(view->depth);
-			ret = each(arg, view);
-		}
-		/* not the walk's answer yet, which may be that the table is gone */
-		form_walk_leave(walk, 0);
-	}
+	while (x < HASH_WALK_END && !ret)
+		ret = view_visit(walk, hash, shard, &x, view, each, arg);
 	return ret;
 }
 

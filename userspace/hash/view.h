@@ -69,6 +69,17 @@ int hash_view_each(struct far_task *task, const struct far_hash *hash,
 			       const struct hash_seen *seen),
 		   void *arg);
 
+/* The same of the slots from that one on. */
+int hash_view_each_from(struct far_task *task, const struct far_hash *hash,
+			const struct hash_view *view, unsigned slot, int whole,
+			int (*each)(void *arg, const struct hash_view *view,
+				    const struct hash_seen *seen),
+			void *arg);
+
+/* Calls each() with the view that has place x of that shard, in an epoch of its own. */
+int hash_view_at(struct far_task *task, struct far_hash *hash, unsigned shard, uint32_t x,
+		 int (*each)(void *arg, const struct hash_view *view), void *arg);
+
 /*
  * Calls each() with a view of every subtable, in an epoch of its own, or within that
  * of the caller. A key that is there all the time is in exactly one view; one that is

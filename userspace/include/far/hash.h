@@ -106,6 +106,25 @@ int far_hash_scan(struct far_task *task, struct far_hash *hash,
 			      const void *value, size_t value_len),
 		  void *arg);
 
+/*
+ * A piece of a scan, which begins with *cursor 0 and goes on until that is 0 again: at most
+ * max keys, 0: as many as there are, of one part of the table, of at most 21,504 slots; it may
+ * be none. A key that is there from the first piece to the last is given at least once, also
+ * when the table grows in between; it may come twice, and so may others, or not at all. The
+ * cursor is behind what was given; after an error that is not each()'s it is as it was. It
+ * belongs to no task, client or process, and holds nothing. -EINVAL: it is none.
+ */
+int far_hash_scan_from(struct far_task *task, struct far_hash *hash, uint64_t *cursor,
+		       uint64_t max,
+		       int (*each)(void *arg, const void *key, size_t key_len,
+				   const void *value, size_t value_len),
+		       void *arg);
+/*
+ * Deletes each key that is there from its begin to its end, one after the other. What others
+ * insert meanwhile may stay. After an error some are deleted.
+ */
+int far_hash_clear(struct far_task *task, struct far_hash *hash);
+
 struct far_hash_stats {
 	uint64_t keys;
 	uint64_t slots;			/* of all subtables */
