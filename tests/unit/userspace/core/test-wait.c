@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Tasks that wait for descriptors and for far_unpark(), on mem and soft: all are woken,
- * whatever the others of their thread do; a thread whose tasks all wait sleeps.
+ * Tasks that wait for descriptors and for far_unpark(), on mem, on soft, and through the
+ * wrapper whose completions are late: all are woken, whatever the others of their thread
+ * do; a thread whose tasks all wait sleeps.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../../lib/nic/fault.h"
 #include "../hash/rig.h"
 
 #define NR_TASKS	8u
@@ -33,6 +35,17 @@ struct bed {
 	unsigned plain;
 };
 
+static bool wrapped;
+
+/* The client anew, through the wrapper. */
+static void bed_wrap(struct bed *bed)
+{
+	rig_leave(&bed->rig, 0);
+	assert_int_equal(far_fault_new(bed->rig.nic[0], 1, FAR_FAULT_TEAR | FAR_FAULT_REORDER |
+				       FAR_FAULT_LATE, &bed->rig.nic[0]), 0);
+	rig_join(&bed->rig, 0);
+}
+
 static struct far_task *enter(struct bed *bed)
 {
 	return rig_enter(&bed->rig, 0);
@@ -44,6 +57,8 @@ static void bed_open(struct bed *bed, const struct rig_conf *conf)
 
 	memset(bed, 0, sizeof(*bed));
 	rig_open(&bed->rig, conf);
+	if (wrapped)
+		bed_wrap(bed);
 	bed->far = bed->rig.far[0];
 	task = enter(bed);
 	assert_int_equal(far_hash_create(task, "t", NULL, &bed->hash), 0);
@@ -179,6 +194,7 @@ static void run_both(struct far_task *task, void *arg)
 		assert_int_equal(far_fd_wait(task, fd, POLLOUT), POLLOUT);
 		shutdown(bed->its[0], SHUT_RDWR);
 		close(bed->its[1]);
+		bed->its[1] = -1;
 		return;
 	}
 	assert_int_equal(far_fd_wait(task, fd, POLLIN), POLLIN | POLLHUP);
@@ -480,5 +496,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_sim),
 	};
 
+	wrapped = argc > 1 && !strcmp(argv[1], "fault");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
