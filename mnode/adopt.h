@@ -6,7 +6,7 @@
 #ifndef MNODE_ADOPT_H
 #define MNODE_ADOPT_H
 
-#include "keep.h"
+#include "page/keep.h"
 
 struct manager;
 

@@ -12,9 +12,9 @@
 #include <own/words.h>
 #include "adopt.h"
 #include "check.h"
-#include "early.h"
 #include "log.h"
 #include "manager.h"
+#include "space/early.h"
 
 /* A device has at most SLOTS_PER_PAGE slots for each page of the pool, or MIN_MAX_SLOTS. */
 #define SLOTS_PER_PAGE	8

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "bound.h"
+#include "lease/bound.h"
 #include "log.h"
 #include "manager.h"
 

@@ -9,13 +9,13 @@
 #define MNODE_MANAGER_H
 
 #include "conf.h"
-#include "door.h"
-#include "keep.h"
-#include "lend.h"
-#include "sess.h"
-#include "shares.h"
-#include "spaces.h"
-#include "stock.h"
+#include "lease/shares.h"
+#include "page/keep.h"
+#include "page/stock.h"
+#include "peer/door.h"
+#include "session/lend.h"
+#include "session/sess.h"
+#include "space/spaces.h"
 
 struct check;		/* check.h */
 

@@ -21,12 +21,12 @@
 #include <nic/verbs.h>
 #include <own/own.h>
 #include "check.h"
-#include "ctl.h"
-#include "http.h"
 #include "log.h"
 #include "manager.h"
-#include "metrics.h"
-#include "status.h"
+#include "report/ctl.h"
+#include "report/http.h"
+#include "report/metrics.h"
+#include "report/status.h"
 
 #define USEC_PER_MSEC	1000ull
 #define WORK_USEC	200	/* the time that the NIC may take for a batch */

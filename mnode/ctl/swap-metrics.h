@@ -4,7 +4,7 @@
 #define CTL_SWAP_METRICS_H
 
 #include <stdio.h>
-#include "../prom.h"
+#include "../report/prom.h"
 
 /* docs/metrics.md lists them. */
 extern const struct prom_metric swap_metrics_table[];

@@ -7,7 +7,7 @@
 #define HWCHECK_RAW_H
 
 #include <mlx5/encode.h>
-#include "../mem.h"
+#include "../page/mem.h"
 #include "side.h"
 
 enum raw_flags {

@@ -8,7 +8,7 @@
 #ifndef HWCHECK_RIG_H
 #define HWCHECK_RIG_H
 
-#include "../queue.h"
+#include "../session/queue.h"
 #include "reach.h"
 
 #define RIG_SLOTS	64

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include <nic/soft.h>
-#include <pool.h>
+#include <page/pool.h>
 #include "core/check.h"
 #include "paper/paper.h"
 #include "scene.h"

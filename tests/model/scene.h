@@ -9,7 +9,7 @@
  * what a READ or an atomic of that queue has fetched lands, with its completion, or
  * a UMR takes effect; one WQE of its client queue; the connection breaks; the agent
  * stops the chain.
- * With an agent, that is mnode/lend.c, also: pages of one CNode's lease become
+ * With an agent, that is mnode/session/lend.c, also: pages of one CNode's lease become
  * the other's; a step of the lender; one WQE of the lender's queue; CNode 0 hangs
  * up and its ring is put in order, or it is given up, with translation in the NIC its
  * key is destroyed, and its pages are collected.
@@ -22,7 +22,7 @@
 #include "mlx5/encode.h"
 #include "snic/engine/priv.h"
 #include "explore.h"
-#include <ring.h>
+#include <page/ring.h>
 
 #define SCENE_CNODES	2
 #define SCENE_CHAINS	5

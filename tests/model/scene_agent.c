@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The agent in a scene: mnode/lend.c and its queue pair, on the scene's NIC.
+ * The agent in a scene: mnode/session/lend.c and its queue pair, on the scene's NIC.
  * Its session and queue objects are made by hand, without connections.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include <lend.h>
+#include <session/lend.h>
 #include <log.h>
 #include "scene.h"
 

@@ -5,7 +5,7 @@
  *
  * A page that leaves a session waits until every chain of the session that looks
  * pages up has completed as many requests on the client queue as it had received
- * (mnode/queue.c, queue_passed()).  So:
+ * (mnode/session/queue.c, queue_passed()).  So:
  *
  *  - a message with a page in it is signaled.  Its completion is the client's
  *    acknowledgement; until then the NIC may send the page again;

@@ -8,7 +8,7 @@
 #include "mlx5/encode.h"
 #include <manager.h>
 #include <nic/mlx5-priv.h>
-#include <queue.h>
+#include <session/queue.h>
 
 #define PEER_IP	0x0100000a
 

@@ -4,8 +4,8 @@
  * own key, and for all of theirs.
  */
 #include <errno.h>
-#include <keys.h>
 #include <nic/mlx5.h>
+#include <session/keys.h>
 #include "fake.h"
 
 #define POOL	(4u << 20)

@@ -7,7 +7,7 @@
  * Linked with under.c.
  */
 #include <json-c/json.h>
-#include <status.h>
+#include <report/status.h>
 #include <sys/eventfd.h>
 #include "bed/load.h"
 #include "fake.h"

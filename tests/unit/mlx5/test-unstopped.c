@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <json-c/json.h>
 #include <log.h>
-#include <status.h>
+#include <report/status.h>
 #include <string.h>
 #include "bed/load.h"
 #include "fake.h"

@@ -12,9 +12,9 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <http.h>
+#include <report/http.h>
 #include <json-c/json.h>
-#include <metrics.h>
+#include <report/metrics.h>
 #include <odrp/far.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <status.h>
+#include <report/status.h>
 #include "bed/agent.h"
 
 #define RUNS		7

@@ -7,7 +7,7 @@
 #define TEST_MNODE_PROMTEXT_H
 
 #include <stdbool.h>
-#include <prom.h>
+#include <report/prom.h>
 
 /* Fails the test with the line that is wrong. */
 void promtext_check(const char *text);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <odrp/far.h>
-#include <audit.h>
-#include <status.h>
+#include <peer/audit.h>
+#include <report/status.h>
 #include "bed/agent.h"
 
 #define MAX_LINES	200

@@ -4,7 +4,7 @@
  * is some for the others.
  */
 #include <string.h>
-#include <bound.h>
+#include <lease/bound.h>
 #include "bed/agent.h"
 
 #define NAMES	5

@@ -14,7 +14,7 @@
 #include <ctl/agent.h>
 #include <ctl/mnode-top.h>
 #include <ctl/odrpctl.h>
-#include <status.h>
+#include <report/status.h>
 #include "bed/agent.h"
 
 static struct bed bed;

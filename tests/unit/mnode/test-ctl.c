@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <ctl.h>
+#include <report/ctl.h>
 
 #define ROUNDS		500
 #define LONG_USEC	(10 * 1000 * 1000ull)	/* that a client may say nothing */

@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <early.h>
 #include <far/far.h>
 #include <nic/soft.h>
+#include <space/early.h>
 
 #include "../../../userspace/host/host.h"
 

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <mem.h>
+#include <page/mem.h>
 #include "bed/agent.h"
 #include "bed/count.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <hello.h>
+#include <peer/hello.h>
 
 static const struct hello_limits limits = {
 	.max_slots = 1000000, .max_queues = 8, .max_depth = 64,

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <http.h>
+#include <report/http.h>
 
 #define ROUNDS 2000	/* of the loop, each 1 ms if there is nothing to do */
 

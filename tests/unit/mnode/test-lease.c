@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include <lease.h>
+#include <lease/lease.h>
 
 #define MAX_NODES 6
 

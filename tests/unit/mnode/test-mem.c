@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <cmocka.h>
-#include <mem.h>
+#include <page/mem.h>
 #include <own/memory.h>
 #include "bed/agent.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <ctl/swap-dev.h>
 #include <ctl/swap-metrics.h>
-#include <metrics.h>
+#include <report/metrics.h>
 #include "bed/agent.h"
 #include "promtext.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <odrp/far.h>
-#include <status.h>
+#include <report/status.h>
 #include <mlx5/encode.h>
 #include "bed/agent.h"
 #include "../../../userspace/space/geometry.h"

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include <conn-state.h>
-#include <sess-state.h>
+#include <session/conn-state.h>
+#include <session/sess-state.h>
 
 /* events */
 #define MOST	20

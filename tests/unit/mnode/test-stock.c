@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The pages that are set aside for registers, and claims on them. */
 #include <errno.h>
-#include <stock.h>
+#include <page/stock.h>
 #include "bed/agent.h"
 
 #define TARGET	64

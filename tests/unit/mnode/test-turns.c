@@ -7,7 +7,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <json-c/json.h>
-#include <status.h>
+#include <report/status.h>
 #include <string.h>
 #include "bed/load.h"
 

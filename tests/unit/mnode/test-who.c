@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <who.h>
+#include <peer/who.h>
 
 static char dir[] = "who-XXXXXX";
 static struct who who;

@@ -7,8 +7,8 @@
 #define MNODE_KNOCK_H
 
 #include <odrp/far.h>
-#include "../userspace/host/mail.h"
-#include "../userspace/auth/shake.h"
+#include "../../userspace/host/mail.h"
+#include "../../userspace/auth/shake.h"
 
 #define KNOCK_NS	UINT64_C(5000000000)
 /* Connection requests for one handshake: the other agent may ask for cookies. */

@@ -8,7 +8,7 @@
 #define MNODE_CTLQ_H
 
 #include <nic/node.h>
-#include "mem.h"
+#include "../page/mem.h"
 
 #define CTLQ_LOG_SQ	4
 #define CTLQ_MAX	7	/* outstanding requests, of two BBs each at most */

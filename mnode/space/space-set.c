@@ -9,7 +9,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-#include "log.h"
+#include "../log.h"
 #include "space-set.h"
 
 uint32_t space_set_digest(const struct conf_space *conf, unsigned int node)

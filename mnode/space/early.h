@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include "../userspace/host/host.h"
+#include "../../userspace/host/host.h"
 
 /**
  * struct early - the thread

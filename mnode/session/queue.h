@@ -7,9 +7,9 @@
 #define MNODE_QUEUE_H
 
 #include <core/prog.h>
+#include "../page/pool.h"
 #include "conn-state.h"
 #include "keys.h"
-#include "pool.h"
 
 struct asked;		/* sess.h */
 

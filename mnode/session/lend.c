@@ -4,8 +4,8 @@
  */
 #include <endian.h>
 #include <errno.h>
+#include "../log.h"
 #include "lend.h"
-#include "log.h"
 
 /* Work per call. */
 #define SCAN_STEP	65536	/* pages of the pool that are searched */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-#include "../userspace/space/format.h"
-#include "log.h"
+#include "../../userspace/space/format.h"
+#include "../log.h"
 #include "spaces.h"
 
 /* Chunk words that are counted in each epoch. */

@@ -2,8 +2,8 @@
 /* Looks a transition up in a table; see fsm.h. */
 #include <inttypes.h>
 #include <stddef.h>
+#include "../log.h"
 #include "fsm.h"
-#include "log.h"
 
 unsigned int fsm_nr_impossible;
 

@@ -8,7 +8,7 @@
 #ifndef MNODE_STOCK_H
 #define MNODE_STOCK_H
 
-#include "hello.h"
+#include "../peer/hello.h"
 
 #define STOCK_CHAINS	2	/* chains of a queue with page exchange: both stores */
 #define STOCK_LEAST	32	/* pages of one queue of 16 instances: each name can have these */

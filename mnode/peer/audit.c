@@ -4,8 +4,8 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <odrp/auth.h>
+#include "../log.h"
 #include "audit.h"
-#include "log.h"
 
 static bool audit_has_room(const struct audit *audit, __be32 ip)
 {

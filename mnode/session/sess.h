@@ -10,14 +10,14 @@
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
 
+#include "../lease/lease.h"
+#include "../lease/shares.h"
+#include "../peer/hello.h"
+#include "../peer/who.h"
 #include "ctlq.h"
-#include "hello.h"
 #include "keys.h"
-#include "lease.h"
 #include "queue.h"
 #include "sess-state.h"
-#include "shares.h"
-#include "who.h"
 
 #define SESS_TAKE_BATCH	512	/* pages that are taken out of a ring at a time */
 

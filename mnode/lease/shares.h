@@ -7,7 +7,7 @@
 #define MNODE_SHARES_H
 
 #include <nic/node.h>
-#include "conf.h"
+#include "../conf.h"
 #include "lease.h"
 
 /* What is logged once for a share, until its limits are set anew: bits of @logged. */

@@ -8,7 +8,7 @@
 #define MNODE_WHO_H
 
 #include <nic/nic.h>
-#include "../userspace/auth/shake.h"
+#include "../../userspace/auth/shake.h"
 
 /* a pass that nothing needs expires after this time */
 #define WHO_IDLE_MS	(60 * 1000)

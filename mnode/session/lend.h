@@ -41,7 +41,7 @@
 #ifndef MNODE_LEND_H
 #define MNODE_LEND_H
 
-#include "../userspace/host/fence.h"
+#include "../../userspace/host/fence.h"
 #include "ctlq.h"
 #include "sess.h"
 

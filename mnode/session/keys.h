@@ -11,7 +11,7 @@
 #define MNODE_KEYS_H
 
 #include <core/keymap.h>
-#include "pool.h"
+#include "../page/pool.h"
 
 /**
  * struct keys - keys of one CNode; all zero: none

@@ -9,10 +9,10 @@
 #ifndef MNODE_SPACE_SET_H
 #define MNODE_SPACE_SET_H
 
-#include "../userspace/host/host.h"
-#include "conf.h"
-#include "knock.h"
-#include "who.h"
+#include "../../userspace/host/host.h"
+#include "../conf.h"
+#include "../peer/knock.h"
+#include "../peer/who.h"
 
 #define SPACE_SET_ASK_NS	UINT64_C(1000000000)
 /* how often the arbiter looks for a message of a handshake */

@@ -14,7 +14,7 @@
 #ifndef MNODE_DOOR_H
 #define MNODE_DOOR_H
 
-#include "../userspace/host/mail.h"
+#include "../../userspace/host/mail.h"
 #include "audit.h"
 #include "who.h"
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "check.h"
-#include "log.h"
-#include "manager.h"
+#include "../check.h"
+#include "../log.h"
+#include "../manager.h"
 #include "metrics.h"
 #include "status.h"
 

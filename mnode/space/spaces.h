@@ -11,14 +11,14 @@
 #ifndef MNODE_SPACES_H
 #define MNODE_SPACES_H
 
-#include "../userspace/host/host.h"
-#include "../userspace/space/arbiter.h"
-#include "../userspace/space/summary.h"
-#include "conf.h"
-#include "pool.h"
+#include "../../userspace/host/host.h"
+#include "../../userspace/space/arbiter.h"
+#include "../../userspace/space/summary.h"
+#include "../conf.h"
+#include "../page/pool.h"
 #include "space-set.h"
-#include "audit.h"
-#include "who.h"
+#include "../peer/audit.h"
+#include "../peer/who.h"
 
 struct spaces;
 
