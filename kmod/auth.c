@@ -180,11 +180,11 @@ void odrp_auth_sign_beat(const struct odrp_auth_key *key, __be64 handle,
 			 struct odrp_wire_beat *beat, u32 len)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
-	struct odrp_auth_said said;
+	struct odrp_auth_prefix prefix;
 	u8 mac[ODRP_AUTH_PROOF];
 	unsigned int nr;
 
-	nr = odrp_auth_pack_beat(handle, beat, len, &said, piece);
+	nr = odrp_auth_pack_beat(handle, beat, len, &prefix, piece);
 	odrp_hmac(key->k, sizeof(key->k), piece, nr, mac);
 	memcpy(beat->mac, mac, sizeof(beat->mac));
 }
@@ -198,11 +198,11 @@ int odrp_auth_check_grant(const struct odrp_auth_key *key, __be64 handle,
 			  const struct odrp_wire_signed_grant *grant)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
-	struct odrp_auth_said said;
+	struct odrp_auth_prefix prefix;
 	u8 right[ODRP_AUTH_PROOF];
 	unsigned int nr;
 
-	nr = odrp_auth_pack_grant(handle, &grant->grant, &said, piece);
+	nr = odrp_auth_pack_grant(handle, &grant->grant, &prefix, piece);
 	odrp_hmac(key->k, sizeof(key->k), piece, nr, right);
 	return compare(grant->mac, right, sizeof(grant->mac));
 }

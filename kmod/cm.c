@@ -84,7 +84,7 @@ static bool is_cookie(struct odrp_conn *conn, const void *data, u8 len)
 	    be32_to_cpu(c->magic) != ODRP_AUTH_MAGIC ||
 	    be16_to_cpu(c->version) != ODRP_AUTH_VERSION)
 		return false;
-	memcpy(conn->sess->auth.knock.cookie, c->cookie, sizeof(c->cookie));
+	memcpy(conn->sess->auth.initiation.cookie, c->cookie, sizeof(c->cookie));
 	return true;
 }
 
@@ -440,13 +440,13 @@ static void fill_req(struct odrp_conn *conn, struct odrp_auth_req *r)
 union req_data {
 	struct odrp_wire_hello	hello;
 	struct odrp_auth_req	req;
-	struct odrp_auth_knock	knock;
+	struct odrp_auth_initiation	initiation;
 };
 
 static void fill_data(struct odrp_conn *conn, union req_data *d)
 {
 	if (conn->msgs)
-		d->knock = conn->sess->auth.knock;
+		d->initiation = conn->sess->auth.initiation;
 	else if (odrp_sign_on(conn))
 		fill_req(conn, &d->req);
 	else

@@ -17,7 +17,7 @@
 #include "odrp.h"
 
 /* How many connection requests one handshake may take: the memory node asks for cookies. */
-#define MAX_KNOCKS	4
+#define MAX_INITIATIONS	4
 
 /* All messages of one handshake, as they were sent, and its key. */
 struct exchange {
@@ -183,7 +183,7 @@ static int talk(struct odrp_conn *conn, struct exchange *x)
 	return err ?: take_done(conn, x);
 }
 
-static int knock(struct odrp_conn *conn)
+static int initiate(struct odrp_conn *conn)
 {
 	struct exchange x;
 	int err;
@@ -197,9 +197,9 @@ static int knock(struct odrp_conn *conn)
 	return err;
 }
 
-static void new_knock(struct odrp_auth_knock *k)
+static void new_initiation(struct odrp_auth_initiation *k)
 {
-	*k = (struct odrp_auth_knock) {
+	*k = (struct odrp_auth_initiation) {
 		.magic		= cpu_to_be32(ODRP_AUTH_MAGIC),
 		.version	= cpu_to_be16(ODRP_AUTH_VERSION),
 		.role		= ODRP_AUTH_HANDSHAKE,
@@ -226,13 +226,13 @@ int odrp_handshake(struct odrp_sess *s)
 
 	if (!conn)
 		return 0;
-	new_knock(&s->auth.knock);
+	new_initiation(&s->auth.initiation);
 	do {
-		err = knock(conn);
-	} while (err == -EAGAIN && ++n < MAX_KNOCKS);
+		err = initiate(conn);
+	} while (err == -EAGAIN && ++n < MAX_INITIATIONS);
 	if (err == -EAGAIN) {
 		conn_err(conn, "handshake: memory node asked for a cookie %d times\n",
-			 MAX_KNOCKS);
+			 MAX_INITIATIONS);
 		err = -EBUSY;
 	}
 	return err;

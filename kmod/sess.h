@@ -109,7 +109,7 @@ struct odrp_reconnect {
  * @name:	name of the compute node, filled up with zeros
  * @secret:	guarded by @lock
  * @conn:	the connection for handshakes; NULL: the device has no key
- * @knock:	the REQ of the handshake that is being made
+ * @initiation:	the REQ of the handshake that is being made
  * @key:	K of the last handshake; only the thread that connects changes it
  * @handle:	names @key to the memory node
  * @counter:	counter of the last REQ under @key
@@ -120,7 +120,7 @@ struct odrp_auth {
 	spinlock_t		lock;
 	u8			secret[ODRP_AUTH_SECRET];
 	struct odrp_conn	*conn;
-	struct odrp_auth_knock	knock;
+	struct odrp_auth_initiation	initiation;
 	struct odrp_auth_key	key;
 	__be64			handle;
 	u64			counter;

@@ -90,7 +90,7 @@ static bool table_ok(struct keep *k, uint16_t owner, uint8_t *seen)
 	return ok;
 }
 
-static void look_at_session(struct keep *k, uint16_t owner, uint8_t *seen)
+static void session_check(struct keep *k, uint16_t owner, uint8_t *seen)
 {
 	const volatile struct keep_record *rec = keep_record(k, owner);
 
@@ -113,7 +113,7 @@ int adopt_pages(struct keep *k)
 	if (!seen)
 		return -ENOMEM;
 	for (owner = 1; owner <= KEEP_RECORDS; owner++)
-		look_at_session(k, owner, seen);
+		session_check(k, owner, seen);
 	r = keep_tables_clear(k);
 	for (page = 0; !r && page < k->head->nr_pages; page++)
 		if (k->owner[page] != POOL_NOBODY &&

@@ -176,17 +176,17 @@ static void see_entry(struct check *c, uint64_t i)
 
 /* i: of the pages in the agent's hand, and behind them of the ring positions that the head
  * has passed for the agent. */
-static void see_hand(struct check *c, uint64_t i)
+static void count_held(struct check *c, uint64_t i)
 {
 	const struct sess *s = check_sess(c);
 	const struct ring *ring = &s->ring;
 	uint64_t slot;
 
-	if (i < s->hand.nr) {
-		count_page(c, s->hand.at[i], IN_AGENT, i);
+	if (i < s->held.nr) {
+		count_page(c, s->held.at[i], IN_AGENT, i);
 		return;
 	}
-	i -= s->hand.nr;
+	i -= s->held.nr;
 	slot = ring_advance(ring->log_len, s->taken, i);
 	known_add(c, slot);
 	if (slot_page(ring, slot))
@@ -364,7 +364,7 @@ static bool stage_hand(struct check *c)
 {
 	const struct sess *s = check_sess(c);
 
-	if (!check_walk(c, s->hand.nr + s->nr_taken, see_hand))
+	if (!check_walk(c, s->held.nr + s->nr_taken, count_held))
 		return false;
 	qsort(c->known, c->nr_known, sizeof(c->known[0]), known_compare);
 	c->left = 0;

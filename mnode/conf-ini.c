@@ -35,8 +35,8 @@ struct reading {
 	const char *joined;
 	struct seen *seen;
 	bool indented, begun;
-	char said[CONF_INI_WHY_MAX];	/* what is wrong with a setting */
-	char said_section[CONF_INI_WHY_MAX];	/* what is wrong with a section */
+	char reason[CONF_INI_WHY_MAX];	/* what is wrong with a setting */
+	char reason_section[CONF_INI_WHY_MAX];	/* what is wrong with a section */
 	unsigned int wrong_section;	/* the line of that section, or 0 */
 	unsigned int nr_lines;
 	int failed;
@@ -80,11 +80,11 @@ static int seen_add(struct reading *rd, const char *section, const char *name)
 	struct seen *seen = malloc(sizeof(*seen) + len);
 
 	if (!seen)
-		return complain(-ENOMEM, rd->said, "%s", strerror(ENOMEM));
+		return complain(-ENOMEM, rd->reason, "%s", strerror(ENOMEM));
 	snprintf(seen->key, len, "%s\n%s", section, name);
 	if (seen_has(rd, seen->key)) {
 		free(seen);
-		return complain(-EINVAL, rd->said, "%s: given twice", name);
+		return complain(-EINVAL, rd->reason, "%s: given twice", name);
 	}
 	seen->next = rd->seen;
 	rd->seen = seen;
@@ -101,7 +101,7 @@ static int setting_check(struct reading *rd, const char *section, const char *na
 		return seen_add(rd, section, name);
 	if (rd->joined && !strcmp(name, rd->joined))
 		return 0;
-	return complain(-EINVAL, rd->said, "%s: goes on in an indented line: expected a "
+	return complain(-EINVAL, rd->reason, "%s: goes on in an indented line: expected a "
 			"setting that begins in the first column", name);
 }
 
@@ -112,7 +112,7 @@ static int on_setting(void *arg, const char *section, const char *name,
 
 	if (!rd->failed)
 		rd->failed = rd->line(rd->arg, section, name, value ? value : "",
-				      rd->said);
+				      rd->reason);
 	if (!rd->failed)
 		rd->failed = setting_check(rd, section, name);
 	return !rd->failed;
@@ -129,9 +129,9 @@ static void begin_section(struct reading *rd, const char *text)
 	if (text[len] == ']' && len < sizeof(name)) {
 		memcpy(name, text, len);
 		name[len] = 0;
-		rd->failed = rd->line(rd->arg, name, NULL, NULL, rd->said_section);
+		rd->failed = rd->line(rd->arg, name, NULL, NULL, rd->reason_section);
 	} else {
-		rd->failed = complain(-EINVAL, rd->said_section, "section [%.*s: expected "
+		rd->failed = complain(-EINVAL, rd->reason_section, "section [%.*s: expected "
 				      "a ']' behind its name", (int)strcspn(text, "\r\n"),
 				      text);
 	}
@@ -174,7 +174,7 @@ int conf_ini_read(const char *path, const char *joined, conf_ini_line *line, voi
 		  char why[CONF_INI_WHY_MAX])
 {
 	struct reading rd = {
-		.line = line, .arg = arg, .joined = joined, .said = "expected NAME = VALUE",
+		.line = line, .arg = arg, .joined = joined, .reason = "expected NAME = VALUE",
 	};
 	int at, r;
 
@@ -195,9 +195,9 @@ int conf_ini_read(const char *path, const char *joined, conf_ini_line *line, voi
 		return complain(-EINVAL, why, "%.200s: expected a file of at most %u "
 				"lines", path, MAX_LINES);
 	if (at)
-		return complain(-EINVAL, why, "%.200s:%d: %.250s", path, at, rd.said);
+		return complain(-EINVAL, why, "%.200s:%d: %.250s", path, at, rd.reason);
 	if (rd.wrong_section)
 		return complain(-EINVAL, why, "%.200s:%u: %.250s", path,
-				rd.wrong_section, rd.said_section);
+				rd.wrong_section, rd.reason_section);
 	return 0;
 }

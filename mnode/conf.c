@@ -696,7 +696,7 @@ static bool key_names_ok(const char *list)
 /* Checks that a space of a set has its own index and the secrets of the nodes. */
 static int check_set(const struct conf_space *space, char *why)
 {
-	bool said = space->node != UINT16_MAX;
+	bool given = space->node != UINT16_MAX;
 	unsigned int nr_keys = nr_names(space->node_keys);
 
 	if (!key_names_ok(space->node_keys))
@@ -709,9 +709,9 @@ static int check_set(const struct conf_space *space, char *why)
 				space->node_keys,
 				space->nr_nodes ? space->nr_nodes - 1 : 0);
 	if (!space->nr_nodes)
-		return said ? complain(why, "space %s: node=%u: expected nodes as well",
-				       space->name, space->node) : 0;
-	if (!said)
+		return given ? complain(why, "space %s: node=%u: expected nodes as well",
+					space->name, space->node) : 0;
+	if (!given)
 		return complain(why, "space %s: expected node, which of the %u nodes this "
 				"one is, from 0 on", space->name, space->nr_nodes);
 	if (space->node >= space->nr_nodes)

@@ -32,7 +32,7 @@ static void conn_reject(struct manager *m, struct sess *s, unsigned int number,
 	manager_put_off(m, s, &s->queues[number][chain]->asked);
 }
 
-static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
+static void log_unstopped(struct manager *m, struct sess *s, const char *chain,
 			  unsigned int number, int r)
 {
 	if (!log_first(&s->logged, SESS_LOG_UNSTOPPED))
@@ -40,7 +40,7 @@ static void say_unstopped(struct manager *m, struct sess *s, const char *chain,
 	log_error("session %" PRIu64 ": this NIC neither stops nor destroys the "
 		  "queue pairs of chain %s of queue %u (%s); the session keeps its "
 		  "pages until it does", s->id, chain, number,
-		  *m->nic->ops->said(m->nic) ? m->nic->ops->said(m->nic) :
+		  *m->nic->ops->last_error(m->nic) ? m->nic->ops->last_error(m->nic) :
 		  strerror(-r));
 }
 
@@ -55,7 +55,7 @@ static void conn_stop(struct manager *m, struct sess *s, unsigned int number,
 	r = queue_stop(q);
 	/* The chain may run on, so the pages that it holds stay with it. */
 	if (r)
-		say_unstopped(m, s, m->progs[chain].name, number, r);
+		log_unstopped(m, s, m->progs[chain].name, number, r);
 	manager_conn(m, s, number, chain, r ? CONN_EV_UNSTOPPED : CONN_EV_STOPPED);
 }
 

@@ -28,7 +28,7 @@ static unsigned int positions_of(const struct sess *s)
 }
 
 /* False: there is nothing at this position. */
-static bool look_at(const struct sess *s, unsigned int at, struct nic_look *ret_look)
+static bool position_look(const struct sess *s, unsigned int at, struct nic_look *ret_look)
 {
 	*ret_look = (struct nic_look){ .qpn = { at ? 0 : s->ctl.qpn } };
 	if (at && queue_at(s, at))
@@ -62,7 +62,7 @@ static void answer_use(struct manager *m, const struct nic_seen *seen)
 	struct sess *s = manager_find(m, h->id);
 	struct nic_look look;
 
-	if (!s || s->state != SESS_ATTACHED || !look_at(s, h->asked_at, &look) ||
+	if (!s || s->state != SESS_ATTACHED || !position_look(s, h->asked_at, &look) ||
 	    memcmp(&look, &h->look, sizeof(look)))
 		return;
 	if (h->asked_at)
@@ -110,7 +110,7 @@ static bool next_ask(struct manager *m)
 			h->id = s->id;
 			h->asked_at = h->at++;
 			h->waited_ms = 0;
-			h->asked = look_at(s, h->asked_at, &h->look) &&
+			h->asked = position_look(s, h->asked_at, &h->look) &&
 				   !m->nic->node->ops->look(m->nic, &h->look);
 			if (h->asked)
 				return true;

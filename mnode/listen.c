@@ -49,7 +49,7 @@ static int conn_accept(struct manager *m, const struct seal *seal, uint32_t cm_i
 	uint8_t all[ODRP_WIRE_REP_PRIV_MAX] __attribute__((aligned(8)));
 
 	memcpy(all, priv, len);
-	len = who_seal(seal, ODRP_AUTH_REP, qpn, all, len);
+	len = idents_seal(seal, ODRP_AUTH_REP, qpn, all, len);
 	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
 }
 
@@ -62,10 +62,10 @@ static bool pass_may_sign(const struct pass *pass, const struct asked *asked)
 /* Binds the session to the request's pass, and drops its previous one. */
 static void sess_bind_pass(struct manager *m, struct sess *s, const struct asked *asked)
 {
-	struct pass *pass = who_pass(&m->who, asked->handle);
+	struct pass *pass = idents_pass(&m->idents, asked->handle);
 
 	if (s->handle != asked->handle)
-		who_drop(&m->who, s->handle);
+		idents_drop_pass(&m->idents, s->handle);
 	s->handle = asked->handle;
 	sess_sign(s, pass_may_sign(pass, asked) ? &pass->key : NULL);
 	if (!pass)
@@ -79,7 +79,7 @@ static void sess_bind_pass(struct manager *m, struct sess *s, const struct asked
 static const char *asked_name(const struct manager *m, const struct asked *asked,
 			      char ip[INET_ADDRSTRLEN])
 {
-	const struct pass *pass = who_pass(&m->who, asked->handle);
+	const struct pass *pass = idents_pass(&m->idents, asked->handle);
 	const struct in_addr in = { .s_addr = asked->ev.peer_ip };
 
 	return pass ? pass->name : inet_ntop(AF_INET, &in, ip, INET_ADDRSTRLEN);
@@ -197,7 +197,7 @@ static int asked_admit(struct manager *m, struct asked *asked, struct hello_no *
 
 static void audit_no(struct manager *m, const struct asked *asked, const struct hello_no *no)
 {
-	const struct pass *pass = who_pass(&m->who, asked->handle);
+	const struct pass *pass = idents_pass(&m->idents, asked->handle);
 	const struct audit_peer peer = {
 		.name = pass ? pass->name : NULL, .proved = pass,
 		.ip = asked->ev.peer_ip,
@@ -221,7 +221,7 @@ static void asked_reject(struct manager *m, const struct asked *asked,
 	m->rejects[no->status]++;
 	audit_no(m, asked, no);
 	hello_reject(no, &all.rej);
-	len = who_seal(&asked->seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
+	len = idents_seal(&asked->seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
 	m->nic->ops->reject(m->nic, asked->ev.id, &all, len);
 	m->nic->ops->release(m->nic, asked->ev.id);
 }
@@ -296,7 +296,7 @@ static int sess_reattach(struct manager *m, const struct asked *asked, struct se
 	r = sess_make_ctl(s, &ctl);
 	if (r)
 		return r;
-	s->signs = pass_may_sign(who_pass(&m->who, asked->handle), asked);
+	s->signs = pass_may_sign(idents_pass(&m->idents, asked->handle), asked);
 	/* An older agent may have served the session meanwhile, and have ended them. */
 	if (!(asked->hello.features & ODRP_WIRE_F_LONG_BEAT))
 		s->long_beats = false;
@@ -316,7 +316,7 @@ static int sess_reattach(struct manager *m, const struct asked *asked, struct se
 static bool asked_may_resume(struct manager *m, const struct sess *s,
 			     const struct asked *asked)
 {
-	const struct pass *pass = who_pass(&m->who, asked->handle);
+	const struct pass *pass = idents_pass(&m->idents, asked->handle);
 
 	if (!pass)
 		return !s->name[0] && sess_token_ok(s, asked->hello.token);
@@ -605,7 +605,7 @@ static int asked_check_signed(struct manager *m, struct asked *asked, struct hel
 	struct odrp_auth_req req;
 	struct pass *pass;
 
-	if (who_asks(&m->who, &asked->ev, &pass, &asked->seal))
+	if (idents_check(&m->idents, &asked->ev, &pass, &asked->seal))
 		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
 	asked->handle = pass->handle;
 	memcpy(&req, asked->ev.priv, sizeof(req));
@@ -617,7 +617,7 @@ static int asked_check_signed(struct manager *m, struct asked *asked, struct hel
 
 static int asked_check(struct manager *m, struct asked *asked, struct hello_no *no)
 {
-	if (who_is_signed(&asked->ev))
+	if (idents_is_request(&asked->ev))
 		return asked_check_signed(m, asked, no);
 	if (m->conf->auth == CONF_AUTH_REQUIRED)
 		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
@@ -647,7 +647,7 @@ static void conn_request(struct manager *m, const struct nic_event *ev)
 	struct asked asked = { .ev = *ev };
 	struct hello_no no;
 
-	if (!closed && door_request(&m->door, ev))
+	if (!closed && responder_request(&m->responder, ev))
 		return;
 	if (closed) {
 		hello_refuse(&no, ODRP_WIRE_E_BUSY, 0);
@@ -738,7 +738,7 @@ static void conn_gone(struct manager *m, uint32_t id)
 {
 	unsigned int i;
 
-	if (door_gone(&m->door, id))
+	if (responder_gone(&m->responder, id))
 		return;
 	for (i = 0; i < m->nr_sess; i++) {
 		/* Any state: chains of a session that ends may be connected still. */

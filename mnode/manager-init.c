@@ -155,13 +155,13 @@ static int check_sizes(const struct manager *m, char *why)
 }
 
 /* Prefers the NIC's own error text, if it has one. */
-static int say_keys(const struct manager *m, char *why, int r)
+static int keys_error(const struct manager *m, char *why, int r)
 {
-	const char *said = m->nic->ops->said(m->nic);
+	const char *error = m->nic->ops->last_error(m->nic);
 
-	if (!*said)
+	if (!*error)
 		return complain(why, r, "translate=nic: no keys of this NIC");
-	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", said);
+	snprintf(why, CONF_WHY_MAX, "translate=nic: %.300s", error);
 	return r;
 }
 
@@ -173,7 +173,7 @@ static int settle_keys(struct manager *m, char *why)
 
 	if (!r)
 		return 0;
-	say_keys(m, why, r);
+	keys_error(m, why, r);
 	if (m->conf->translate != CONF_TRANSLATE_AUTO)
 		return r;
 	log_warning("%s; chains translate", why);
@@ -248,22 +248,22 @@ static bool has_session_at(void *arg, __be32 ip)
 	return false;
 }
 
-static int open_door(struct manager *m, char *why)
+static int responder_open(struct manager *m, char *why)
 {
 	int r = manager_read_keys(m, why);
 
 	if (r)
 		return r;
-	m->door.nic = m->nic;
-	m->door.who = &m->who;
-	m->door.audit = &m->audit;
-	m->door.session = has_session;
-	m->door.known = has_session_at;
-	m->door.arg = m;
-	r = door_init(&m->door);
+	m->responder.nic = m->nic;
+	m->responder.idents = &m->idents;
+	m->responder.audit = &m->audit;
+	m->responder.session = has_session;
+	m->responder.known = has_session_at;
+	m->responder.arg = m;
+	r = responder_init(&m->responder);
 	if (!r)
 		return 0;
-	who_fini(&m->who);
+	idents_fini(&m->idents);
 	return complain(why, r, "cannot make queue pairs for handshakes");
 }
 
@@ -538,7 +538,7 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 	r = spaces_open(&m->spaces, nic, conf, why);
 	if (r)
 		goto free_sess;
-	m->spaces.who = &m->who;
+	m->spaces.idents = &m->idents;
 	m->spaces.audit = &m->audit;
 	m->spaces.share = manager_share_far;
 	m->spaces.share_arg = m;
@@ -560,24 +560,24 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 		complain(why, r, "cannot make the lender's queue");
 		goto unmake_spaces;
 	}
-	r = open_door(m, why);
+	r = responder_open(m, why);
 	if (r)
 		goto fini_lender;
 	r = m->keep.adopted ? adopt_all(m, why) : 0;
 	if (r)
-		goto close_door;
+		goto close_responder;
 	r = nic->ops->listen(nic, conf->port);
 	if (r) {
 		complain(why, r, "cannot listen");
-		goto close_door;
+		goto close_responder;
 	}
 	return 0;
 
-close_door:
+close_responder:
 	while (m->nr_sess)
 		sess_free(m->sess[--m->nr_sess]);
-	door_fini(&m->door);
-	who_fini(&m->who);
+	responder_fini(&m->responder);
+	idents_fini(&m->idents);
 fini_lender:
 	lend_fini(&m->lender);
 unmake_spaces:
@@ -606,8 +606,8 @@ void manager_fini(struct manager *m)
 		m->old = s->next_old;
 		sess_free(s);
 	}
-	door_fini(&m->door);
-	who_fini(&m->who);
+	responder_fini(&m->responder);
+	idents_fini(&m->idents);
 	lend_fini(&m->lender);
 	shares_fini(&m->shares);
 	spaces_unmake(&m->spaces);

@@ -195,7 +195,7 @@ void manager_plan_leases(struct manager *m)
 }
 
 /* Logs this once, until the limit is set anew. */
-static void say_unlimited(struct share *share, int r)
+static void log_unlimited(struct share *share, int r)
 {
 	if (!log_first(&share->logged, SHARE_LOG_RATE))
 		return;
@@ -211,7 +211,7 @@ static void limit_share(struct manager *m, struct share *share)
 
 	share->logged = 0;
 	if (r)
-		say_unlimited(share, r);
+		log_unlimited(share, r);
 }
 
 static void share_limit_qp(struct manager *m, struct share *share, const struct queue *q)
@@ -219,7 +219,7 @@ static void share_limit_qp(struct manager *m, struct share *share, const struct 
 	int r = m->nic->node->ops->qp_limit(m->nic, q->client_qpn, share->rate);
 
 	if (r)
-		say_unlimited(share, r);
+		log_unlimited(share, r);
 }
 
 /* Also limits the queues that were connected while the NIC could not make the limit. */
@@ -243,7 +243,7 @@ static void share_make_rate(struct manager *m, struct share *share)
 
 	/* limit_all() has already warned of a NIC without limits. */
 	if (r && r != -EOPNOTSUPP)
-		say_unlimited(share, r);
+		log_unlimited(share, r);
 	if (!share->rate)
 		return;
 	share->logged = 0;

@@ -23,7 +23,7 @@ bool manager_spaces_request(struct manager *m, const struct nic_event *ev)
 	bool required = m->conf->auth == CONF_AUTH_REQUIRED;
 	char ip[INET_ADDRSTRLEN];
 
-	if (!spaces_request(&m->spaces, &m->who, required, ev))
+	if (!spaces_request(&m->spaces, &m->idents, required, ev))
 		return false;
 	/* The request may have deleted a space. */
 	manager_budget(m);

@@ -108,7 +108,7 @@ static uint64_t free_of(const struct sess *s)
 {
 	uint64_t there = ring_pages(&s->ring);
 
-	return s->hand.nr + s->nr_taken + (there <= s->lent ? there : 0);
+	return s->held.nr + s->nr_taken + (there <= s->lent ? there : 0);
 }
 
 uint64_t manager_free_pages(const struct manager *m)
@@ -244,7 +244,7 @@ void manager_kill(struct manager *m, struct sess *s, enum manager_why why)
  * device could not be added, and it could not send BYE. */
 void manager_lost(struct manager *m, struct sess *s)
 {
-	if (sess_said_bye(s) || !s->had_queue)
+	if (sess_has_left(s) || !s->had_queue)
 		manager_kill(m, s, WHY_LEFT);
 	else
 		manager_detach(m, s);
@@ -262,7 +262,7 @@ void manager_drain(struct manager *m, bool on)
 		m->sess[i]->drain = on;
 }
 
-void manager_say_goodbye(struct manager *m)
+void manager_evict_all(struct manager *m)
 {
 	unsigned int i;
 
@@ -288,16 +288,16 @@ void manager_pause(struct manager *m)
 
 /* Evicts a compute node that owes pages for longer than it may be silent: no request
  * takes that long, so it uses pages that it was not given, or does not take its answers. */
-static void look_at_debt(struct manager *m, struct sess *s,
-			 uint32_t elapsed_ms)
+static void debt_check(struct manager *m, struct sess *s,
+		       uint32_t elapsed_ms)
 {
-	if (!s->nr_taken && !s->hand.waiting &&
+	if (!s->nr_taken && !s->held.waiting &&
 	    lend_about(s) <= lend_goal(s)) {
 		s->owing_ms = 0;
 		return;
 	}
 	/* Pages that wait for the lender's fence are no debt of the compute node. */
-	if (s->hand.waiting && m->lender.fence.settled < s->ended)
+	if (s->held.waiting && m->lender.fence.settled < s->ended)
 		return;
 	s->owing_ms += elapsed_ms;
 	if (s->owing_ms <= sess_dead_ms(s, m->conf))
@@ -310,7 +310,7 @@ static void look_at_debt(struct manager *m, struct sess *s,
 /* A store has met an empty ring position: the compute node has used more than it was
  * lent, or invalidates have overtaken each other too often.  Stops all chains of the
  * session; its ring is put in order when it is resumed. */
-static void look_at_order(struct manager *m, struct sess *s)
+static void order_check(struct manager *m, struct sess *s)
 {
 	if (s->damage != DAMAGE_RING || s->state != SESS_ATTACHED)
 		return;
@@ -320,7 +320,7 @@ static void look_at_order(struct manager *m, struct sess *s)
 }
 
 /* One wrong MAC may be a torn read.  Two in a row are a forgery. */
-static void look_at_macs(struct sess *s)
+static void macs_check(struct sess *s)
 {
 	if (s->wrong_macs < 2 || !log_first(&s->logged, SESS_LOG_FORGED))
 		return;
@@ -328,7 +328,7 @@ static void look_at_macs(struct sess *s)
 		    "somebody else has written it; it counts for nothing", s->id);
 }
 
-static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
+static void beat_check(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 {
 	if (sess_look(s, elapsed_ms))
 		sess_setup(s, SETUP_EV_SEEN);
@@ -349,14 +349,14 @@ static void look_at(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_lost(m, s);
 		return;
 	}
-	look_at_macs(s);
+	macs_check(s);
 	if (s->lease.overdrawn && log_first(&s->logged, SESS_LOG_OVERDRAWN))
 		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
 			    "use and a lease of %" PRIu64 ", but was granted %"
 			    PRIu64, s->id, s->lease.used, s->lease.held,
 			    s->lease.ceiling);
-	look_at_debt(m, s, elapsed_ms);
-	look_at_order(m, s);
+	debt_check(m, s, elapsed_ms);
+	order_check(m, s);
 }
 
 /* True if a grant is to be written now.  A larger lease is granted only when its pages
@@ -441,13 +441,13 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	audit_tick(&m->audit, elapsed_ms);
 	refusals_note(m);
 	if (!silent)
-		door_tick(&m->door, elapsed_ms);
-	who_tick(&m->who, elapsed_ms, pass_needed, m);
+		responder_tick(&m->responder, elapsed_ms);
+	idents_tick(&m->idents, elapsed_ms, pass_needed, m);
 	manager_tick_shares(m, elapsed_ms);
 	for (i = 0; i < m->nr_sess; i++) {
 		manager_tick_conns(m, m->sess[i]);
 		if (sess_is_live(m->sess[i]))
-			look_at(m, m->sess[i], silent ? 0 : elapsed_ms);
+			beat_check(m, m->sess[i], silent ? 0 : elapsed_ms);
 	}
 	manager_health_tick(m, elapsed_ms);
 	manager_plan_leases(m);
@@ -463,7 +463,7 @@ static void key_file_bad(const char *why)
 
 int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
 {
-	return who_read(&m->who, m->conf->keys, key_file_bad, why);
+	return idents_read(&m->idents, m->conf->keys, key_file_bad, why);
 }
 
 /* The name has or had a secret, or has a session of before a restart. */
@@ -474,7 +474,7 @@ static bool name_is_known(const struct manager *m, const char *name)
 	for (i = 0; i < m->nr_sess; i++)
 		if (!strcmp(m->sess[i]->name, name))
 			return true;
-	return who_was_known(&m->who, name);
+	return idents_had(&m->idents, name);
 }
 
 int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
@@ -484,7 +484,7 @@ int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
 
 	if (nr)
 		return nr;
-	if (who_find(&m->who, name)) {
+	if (idents_find(&m->idents, name)) {
 		snprintf(why, CONF_WHY_MAX, "'%.40s' has a secret still; expected its "
 			 "file to be removed before", name);
 		return -EEXIST;
@@ -497,7 +497,7 @@ int manager_revoke(struct manager *m, const char *name, char why[CONF_WHY_MAX])
 	/* By name: a session that was resumed has another pass than before, and so an
 	 * attachment may have one that is gone. */
 	spaces_cut_name(&m->spaces, name);
-	who_drop_all(&m->who, name);
+	idents_drop_passes(&m->idents, name);
 	for (i = 0; i < m->nr_sess; i++) {
 		if (strcmp(m->sess[i]->name, name) || m->sess[i]->state == SESS_ENDING)
 			continue;
@@ -696,7 +696,7 @@ enum lend_todo manager_work(struct manager *m)
 		return LEND_NOTHING;
 	if (check_runs(m))
 		return check_some(m);
-	shaking = door_work(&m->door);
+	shaking = responder_work(&m->responder);
 	more = work_some(m);
 	/* Whoever waits for the READ looks again, also if lend_run() takes its completion. */
 	fencing = m->lender.fence.covers;

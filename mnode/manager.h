@@ -12,7 +12,7 @@
 #include "lease/shares.h"
 #include "page/keep.h"
 #include "page/stock.h"
-#include "peer/door.h"
+#include "peer/responder.h"
 #include "session/lend.h"
 #include "session/sess.h"
 #include "space/spaces.h"
@@ -42,9 +42,9 @@ struct health {
  * @stock:	pages that are set aside for page registers of stores
  * @lender:	moves pages between the pool and sessions
  * @spaces:	far memory for programs
- * @who:	secrets of identities, and the passes of peers that have proved a name
+ * @idents:	secrets of identities, and the passes of peers that have proved a name
  * @shares:	limits of each identity
- * @door:	authentication handshakes
+ * @responder:	authentication handshakes
  * @budget:	pages that may be leased or serve as slack
  * @slack:	pages of slack for each compute node
  * @waits:	chains keep order by WAIT, else by fences; settled for this NIC
@@ -73,10 +73,10 @@ struct manager {
 	struct stock stock;
 	struct lender lender;
 	struct spaces spaces;
-	struct who who;
+	struct idents idents;
 	struct shares shares;
 	struct audit audit;
-	struct door door;
+	struct responder responder;
 	uint64_t budget, slack;
 	bool waits, nic_translates;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
@@ -163,7 +163,7 @@ bool manager_health_silent(const struct manager *m);
 /* Does a bounded piece of the pending work: moves pages, opens sessions, frees ended ones. */
 enum lend_todo manager_work(struct manager *m);
 
-/* Reads the secrets again; see who_read().  -errno with a sentence in why: nothing has
+/* Reads the secrets again; see idents_read().  -errno with a sentence in why: nothing has
  * changed. */
 int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX]);
 /*
@@ -263,7 +263,7 @@ uint64_t manager_wire_id(const struct manager *m, uint64_t id);
 /* Asks all compute nodes to leave and admits no new sessions; on = false: stops asking. */
 void manager_drain(struct manager *m, bool on);
 /* Evicts all sessions, before the agent ends. */
-void manager_say_goodbye(struct manager *m);
+void manager_evict_all(struct manager *m);
 /* Disconnects all sessions that may have stored pages, and accepts nothing more; the next
  * agent adopts these sessions.  Sessions that are not accepted yet are refused. */
 void manager_pause(struct manager *m);

@@ -70,7 +70,7 @@ struct daemon {
 	sd_event_source *tick, *work_now, *work_later, *spaces;
 	uint64_t began_ns, ticked_ns;
 	uint64_t tick_usec;
-	unsigned int said_sess;
+	unsigned int notified_sess;
 };
 
 static uint64_t now_ns(void)
@@ -136,22 +136,22 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 	struct nic_soft_opts soft;
 	struct nic_mlx5_opts mlx5;
 	struct nic_verbs_opts verbs;
-	char said[CONF_WHY_MAX] = "";
+	char reason[CONF_WHY_MAX] = "";
 	int r;
 
 	if (!strncmp(spec, "soft:", 5)) {
-		r = nic_soft_parse(spec + 5, &soft, said);
+		r = nic_soft_parse(spec + 5, &soft, reason);
 	} else if (!strncmp(spec, "mlx5:", 5)) {
-		r = nic_mlx5_parse(spec + 5, &mlx5, said);
+		r = nic_mlx5_parse(spec + 5, &mlx5, reason);
 	} else if (!strncmp(spec, "verbs:", 6)) {
-		r = nic_verbs_parse(spec + 6, &verbs, said);
+		r = nic_verbs_parse(spec + 6, &verbs, reason);
 	} else {
 		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:..., "
 			 "mlx5:DEVICE... or verbs:DEVICE...", spec);
 		return -EINVAL;
 	}
 	if (r)
-		snprintf(why, CONF_WHY_MAX, "nic: %.500s", said);
+		snprintf(why, CONF_WHY_MAX, "nic: %.500s", reason);
 	return r;
 }
 
@@ -181,14 +181,14 @@ static int open_soft(const char *words, struct nic **ret_nic,
 		     char why[CONF_WHY_MAX])
 {
 	struct nic_soft_opts opts;
-	char said[NIC_SOFT_WHY_MAX];
+	char reason[NIC_SOFT_WHY_MAX];
 	int r;
 
-	r = nic_soft_parse(words, &opts, said);
+	r = nic_soft_parse(words, &opts, reason);
 	if (!r)
-		r = nic_soft_open(&opts, ret_nic, said);
+		r = nic_soft_open(&opts, ret_nic, reason);
 	if (r)
-		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+		snprintf(why, CONF_WHY_MAX, "nic: %s", reason);
 	return r;
 }
 
@@ -197,15 +197,15 @@ static int open_mlx5(const char *words, struct nic **ret_nic,
 {
 #ifdef HAVE_MLX5
 	struct nic_mlx5_opts opts;
-	char said[NIC_MLX5_WHY_MAX];
+	char reason[NIC_MLX5_WHY_MAX];
 	int r;
 
-	r = nic_mlx5_parse(words, &opts, said);
+	r = nic_mlx5_parse(words, &opts, reason);
 	if (!r)
 		r = nic_mlx5_open(&opts, &wrc_mlx5_devx, &nic_cm, ret_nic,
-				  said);
+				  reason);
 	if (r)
-		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+		snprintf(why, CONF_WHY_MAX, "nic: %s", reason);
 	return r;
 #else
 	snprintf(why, CONF_WHY_MAX, "nic=mlx5:%.200s: this odrp-mnoded was "
@@ -219,14 +219,14 @@ static int open_verbs(const char *words, struct nic **ret_nic,
 {
 #ifdef HAVE_VERBS
 	struct nic_verbs_opts opts;
-	char said[NIC_VERBS_WHY_MAX];
+	char reason[NIC_VERBS_WHY_MAX];
 	int r;
 
-	r = nic_verbs_parse(words, &opts, said);
+	r = nic_verbs_parse(words, &opts, reason);
 	if (!r)
-		r = nic_verbs_open(&opts, ret_nic, said);
+		r = nic_verbs_open(&opts, ret_nic, reason);
 	if (r)
-		snprintf(why, CONF_WHY_MAX, "nic: %s", said);
+		snprintf(why, CONF_WHY_MAX, "nic: %s", reason);
 	return r;
 #else
 	snprintf(why, CONF_WHY_MAX, "nic=verbs:%.200s: this odrp-mnoded was "
@@ -329,9 +329,9 @@ static void keep_store(struct daemon *d)
 
 static void status_notify(struct daemon *d)
 {
-	if (d->said_sess == d->m.nr_sess)
+	if (d->notified_sess == d->m.nr_sess)
 		return;
-	d->said_sess = d->m.nr_sess;
+	d->notified_sess = d->m.nr_sess;
 	sd_notifyf(0, "STATUS=%u compute nodes, %" PRIu64 " of %" PRIu64
 		   " pages free", d->m.nr_sess, manager_free_pages(&d->m),
 		   d->m.pool.pages);
@@ -448,7 +448,7 @@ static int on_terminate(sd_event_source *source,
 	if (d->stored)
 		manager_pause(&d->m);
 	else
-		manager_say_goodbye(&d->m);
+		manager_evict_all(&d->m);
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 					  GOODBYE_USEC, 0, on_goodbye, d);
@@ -604,7 +604,7 @@ static void auth_log(const struct daemon *d)
 	if (d->conf.auth == CONF_AUTH_NONE)
 		log_warning("auth=none is insecure: anybody who reaches port %u is let "
 			    "in, and may take pages", d->conf.port);
-	else if (!d->m.who.idents)
+	else if (!d->m.idents.first)
 		log_warning("no secret in %s: nobody is let in; odrpctl key new NAME "
 			    "makes one, then SIGHUP", d->conf.keys);
 }
@@ -645,7 +645,7 @@ static int daemon_loop(struct daemon *d)
 			 d->m.nic_translates ? "the NIC" : "a chain");
 	auth_log(d);
 	sd_notify(0, "READY=1");
-	d->said_sess = UINT32_MAX;
+	d->notified_sess = UINT32_MAX;
 	status_notify(d);
 	r = run_turns(d);
 	http_free(d->http);

@@ -277,16 +277,16 @@ static int on_line(void *arg, const char *section, const char *name,
 int swap_conf_read(struct swap_conf *conf, const char *path,
 		   char why[SWAP_CONF_WHY_MAX])
 {
-	char said[SWAP_CONF_WHY_MAX];
+	char reason[SWAP_CONF_WHY_MAX];
 	int r;
 
 	_Static_assert(SWAP_CONF_WHY_MAX >= CONF_INI_WHY_MAX, "room for what is wrong");
 	r = conf_ini_read(path, NULL, on_line, conf, why);
 	if (r)
 		return r;
-	r = swap_conf_check(conf, said);
+	r = swap_conf_check(conf, reason);
 	if (r)
-		complain(why, "%.200s: %.250s", path, said);
+		complain(why, "%.200s: %.250s", path, reason);
 	return r;
 }
 

@@ -207,14 +207,14 @@ static void warn_of_wrong_bytes(unsigned int id)
  */
 static void wait_while_lost(unsigned int id)
 {
-	bool said = false;
+	bool printed = false;
 
 	while ((attr_is(id, "state", "lost") || attr_is(id, "state", "failing")) &&
 	       attr_is(id, "swapoff_safe", "0")) {
-		if (!said)
+		if (!printed)
 			fprintf(stderr, "odrpctl swap: the session of odrp%u is "
 				"lost: waiting until it is live, or dead\n", id);
-		said = true;
+		printed = true;
 		usleep(100 * 1000);
 	}
 }

@@ -306,7 +306,7 @@ static void probe_ask(struct side *side, const struct probe *probe,
 	int r = probe->ask(side, answer);
 
 	if (r)
-		probe_say(answer, "cannot be asked: %s", strerror(-r));
+		probe_describe(answer, "cannot be asked: %s", strerror(-r));
 }
 
 static void ask_both(struct side *card, struct side *soft,

@@ -148,12 +148,12 @@ int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX])
 	for (n = 0; !r && n < ROUNDS; n += AT_ONCE)
 		r = go_round(&f);
 	if (!r && f.old_ones)
-		probe_say(answer, "does not hold: %llu of %u times the other "
-			  "queue used what was there before",
-			  (unsigned long long)f.old_ones, n);
+		probe_describe(answer, "does not hold: %llu of %u times the other "
+			       "queue used what was there before",
+			       (unsigned long long)f.old_ones, n);
 	else if (!r)
-		probe_say(answer, "holds: %u times the other queue used what "
-			  "was READ", n);
+		probe_describe(answer, "holds: %u times the other queue used what "
+			       "was READ", n);
 	raw_close(&f.master);
 close_other:
 	raw_close(&f.other);

@@ -114,11 +114,11 @@ int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = read_entry(&b, 8, &beside);
 	if (!r)
-		probe_say(answer, "a new key leads %s; with an entry, %s; and by "
-			  "the next group, %s", first ? "somewhere" : "nowhere",
-			  mapped == 'a' ? "to its page" :
-			  mapped ? "to something else" : "nowhere",
-			  beside ? "somewhere" : "nowhere");
+		probe_describe(answer, "a new key leads %s; with an entry, %s; and by "
+			       "the next group, %s", first ? "somewhere" : "nowhere",
+			       mapped == 'a' ? "to its page" :
+			       mapped ? "to something else" : "nowhere",
+			       beside ? "somewhere" : "nowhere");
 	close_bench(&b);
 	return r;
 }
@@ -149,9 +149,9 @@ int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
 		refused += !which;
 	}
 	if (!r)
-		probe_say(answer, "of %u READs behind a UMR's completion %u find "
-			  "the old page, and %u are refused where there is none",
-			  n, old, refused);
+		probe_describe(answer, "of %u READs behind a UMR's completion %u find "
+			       "the old page, and %u are refused where there is none",
+			       n, old, refused);
 	close_bench(&b);
 	return r;
 }
@@ -211,8 +211,8 @@ int probe_keys_behind(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = count_behind(&b, WRC_WQE_FM_FENCE, &fenced);
 	if (!r)
-		probe_say(answer, "%u of %u use its entry, and %u with a fence",
-			  plain, ROUNDS, fenced);
+		probe_describe(answer, "%u of %u use its entry, and %u with a fence",
+			       plain, ROUNDS, fenced);
 	close_bench(&b);
 	return r;
 }
@@ -279,9 +279,9 @@ int probe_keys_chain(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = read_entry(&b, 12, &which);
 	if (!r)
-		probe_say(answer, "%s", which == 'a' ?
-			  "yes: its entry leads to the page" :
-			  "no: its entry does not lead to the page");
+		probe_describe(answer, "%s", which == 'a' ?
+			       "yes: its entry leads to the page" :
+			       "no: its entry does not lead to the page");
 	raw_close(&master);
 	raw_close(&slave);
 	close_bench(&b);
@@ -311,11 +311,11 @@ int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r || r == -EIO)
 		r = read_entry(&b, 0, &which);
 	if (!r && syndrome)
-		probe_say(answer, "no: the queue stops with syndrome 0x%02x%s",
-			  syndrome, which ? ", but the key is changed" : "");
+		probe_describe(answer, "no: the queue stops with syndrome 0x%02x%s",
+			       syndrome, which ? ", but the key is changed" : "");
 	else if (!r)
-		probe_say(answer, "its UMR is done, and the key %s",
-			  which ? "changed" : "is as it was");
+		probe_describe(answer, "its UMR is done, and the key %s",
+			       which ? "changed" : "is as it was");
 	raw_close(&other.writer);
 close_bench:
 	close_bench(&b);

@@ -92,11 +92,11 @@ int probe_dbr_lowered(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = received(&p, &n);
 	if (!r)
-		probe_say(answer, n == 1 ?
-			  "yes: lowered to what was consumed, it holds the next "
-			  "message back" :
-			  "no: %u messages were received after it was lowered "
-			  "to 1", n);
+		probe_describe(answer, n == 1 ?
+			       "yes: lowered to what was consumed, it holds the next "
+			       "message back" :
+			       "no: %u messages were received after it was lowered "
+			       "to 1", n);
 	close_pair(&p);
 	return r;
 }
@@ -121,8 +121,8 @@ int probe_dbr_raised(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = received(&p, &after);
 	if (!r)
-		probe_say(answer, "with 1 entry %u of 2 messages are received; "
-			  "when the record is raised, %u", before, after);
+		probe_describe(answer, "with 1 entry %u of 2 messages are received; "
+			       "when the record is raised, %u", before, after);
 	close_pair(&p);
 	return r;
 }
@@ -185,10 +185,10 @@ static int across(struct side *side, bool enable, char *answer)
 	if (!r && !error && enable)
 		r = raw_executed(&there, &bbs, &error, &syndrome);
 	if (!r && error)
-		probe_say(answer, "no: the queue stops with syndrome 0x%02x",
-			  syndrome);
+		probe_describe(answer, "no: the queue stops with syndrome 0x%02x",
+			       syndrome);
 	else if (!r)
-		probe_say(answer, bbs ? "yes" : "no: nothing happens");
+		probe_describe(answer, bbs ? "yes" : "no: nothing happens");
 	raw_close(&here);
 close_there:
 	close_elsewhere(side, &uar, &there);
@@ -238,12 +238,12 @@ static int atomic(struct side *side, struct wrc_wr wr, uint64_t before,
 	if (r)
 		return r;
 	if (error)
-		probe_say(answer, "the queue stops with syndrome 0x%02x",
-			  syndrome);
+		probe_describe(answer, "the queue stops with syndrome 0x%02x",
+			       syndrome);
 	else
-		probe_say(answer, "0x%016" PRIx64 " becomes 0x%016" PRIx64
-			  ", and 0x%016" PRIx64 " is fetched", before,
-			  words[0], words[1]);
+		probe_describe(answer, "0x%016" PRIx64 " becomes 0x%016" PRIx64
+			       ", and 0x%016" PRIx64 " is fetched", before,
+			       words[0], words[1]);
 	return 0;
 }
 
@@ -306,8 +306,8 @@ int probe_misaligned(struct side *side, char answer[PROBE_ANSWER_MAX])
 	for (off = 1; !r && off < 8; off++)
 		r = misaligned_by(side, off, &refused, &changed);
 	if (!r)
-		probe_say(answer, "of 7, %u are refused and %u change memory",
-			  refused, changed);
+		probe_describe(answer, "of 7, %u are refused and %u change memory",
+			       refused, changed);
 	return r;
 }
 
@@ -370,9 +370,9 @@ static int advance_both(struct raw *a, struct raw *b, char *answer)
 	memcpy(&end, a->data, sizeof(end));
 	want = base + ((start - base + 2 * EACH * RING_STEP) & (len - 1));
 	if (!r)
-		probe_say(answer, "of %u steps %u are fetched once; the sum "
-			  "is %s", 2 * EACH, count_steps(a, b, start),
-			  end == want ? "right" : "wrong");
+		probe_describe(answer, "of %u steps %u are fetched once; the sum "
+			       "is %s", 2 * EACH, count_steps(a, b, start),
+			       end == want ? "right" : "wrong");
 	return r;
 }
 
@@ -397,22 +397,22 @@ int probe_two_queues(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 int probe_check_off(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
-	probe_say(answer, "not asked: it changes the whole card, for everybody "
-		  "on it; chains renew what is checked");
+	probe_describe(answer, "not asked: it changes the whole card, for everybody "
+		       "on it; chains renew what is checked");
 	return 0;
 }
 
 int probe_counter_twice(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
-	probe_say(answer, "not asked: loopback loses nothing, so nothing is "
-		  "sent twice; lose packets between two ports");
+	probe_describe(answer, "not asked: loopback loses nothing, so nothing is "
+		       "sent twice; lose packets between two ports");
 	return 0;
 }
 
 int probe_masked_wire(struct side *side, char answer[PROBE_ANSWER_MAX])
 {
-	probe_say(answer, "not asked: loopback packets cannot be seen; capture "
-		  "them between two ports");
+	probe_describe(answer, "not asked: loopback packets cannot be seen; capture "
+		       "them between two ports");
 	return 0;
 }
 
@@ -426,9 +426,9 @@ int probe_counter_sets(struct side *side, char answer[PROBE_ANSWER_MAX])
 
 	r = wrc_mlx5_count_counters(dev, 256, &n);
 	if (!r)
-		probe_say(answer, "%u (it says %u in max_qp_cnt); whether "
-			  "duplicates count cannot be seen in loopback", n,
-			  dev->caps.max_qp_cnt);
+		probe_describe(answer, "%u (it says %u in max_qp_cnt); whether "
+			       "duplicates count cannot be seen in loopback", n,
+			       dev->caps.max_qp_cnt);
 	return r;
 }
 
@@ -469,8 +469,8 @@ int probe_sq_counter(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = context_bbs(&raw, &bbs);
 	if (!r)
-		probe_say(answer, "it is %u when the third work request waits",
-			  bbs);
+		probe_describe(answer, "it is %u when the third work request waits",
+			       bbs);
 	raw_close(&raw);
 	return r;
 }
@@ -505,10 +505,10 @@ int probe_sq_counter_error(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = raw_executed(&raw, &entries, &error, &syndrome);
 	if (!r)
-		probe_say(answer, "it is %u, and the error entry says %u, when "
-			  "the second work request failed (%s0x%02x)", context,
-			  entries, error ? "syndrome " : "it did not: ",
-			  syndrome);
+		probe_describe(answer, "it is %u, and the error entry says %u, when "
+			       "the second work request failed (%s0x%02x)", context,
+			       entries, error ? "syndrome " : "it did not: ",
+			       syndrome);
 	raw_close(&raw);
 	return r;
 }
@@ -533,8 +533,8 @@ int probe_cq_counter(struct side *side, char answer[PROBE_ANSWER_MAX])
 	while (!r && !side->nic->ops->cq_poll(side->nic, raw.scqn, &cqe))
 		polled++;
 	if (!r)
-		probe_say(answer, "it is %u when %u entries can be polled", n,
-			  polled);
+		probe_describe(answer, "it is %u when %u entries can be polled", n,
+			       polled);
 	raw_close(&raw);
 	return r;
 }

@@ -180,10 +180,10 @@ int probe_entry_renewed(struct side *side, char answer[PROBE_ANSWER_MAX])
 		r = raw_go(&t.from);
 	side_settle(side);
 	if (!r)
-		probe_say(answer, "of %u messages %u go to the new addresses "
-			  "and %u to the old ones", MANY,
-			  count_places(&t, ENTRIES, ENTRIES, MANY),
-			  count_places(&t, 0, ENTRIES, MANY));
+		probe_describe(answer, "of %u messages %u go to the new addresses "
+			       "and %u to the old ones", MANY,
+			       count_places(&t, ENTRIES, ENTRIES, MANY),
+			       count_places(&t, 0, ENTRIES, MANY));
 	close_trio(&t);
 	return r;
 }
@@ -210,10 +210,10 @@ int probe_entry_rewritten(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = raw_go(&t.from);
 	if (!r)
-		probe_say(answer, "of %u messages %u go to the new addresses "
-			  "and %u to the old ones", MANY,
-			  count_places(&t, ENTRIES + 1, 1, MANY),
-			  count_places(&t, 1, 1, MANY));
+		probe_describe(answer, "of %u messages %u go to the new addresses "
+			       "and %u to the old ones", MANY,
+			       count_places(&t, ENTRIES + 1, 1, MANY),
+			       count_places(&t, 1, 1, MANY));
 	close_trio(&t);
 	return r;
 }
@@ -279,8 +279,8 @@ static int watch_pages(struct side *side, bool written, char *answer)
 	if (!r)
 		r = raw_go(&t.from);
 	if (!r)
-		probe_say(answer, "%u of %u pages are whole when the WAIT is "
-			  "over", count_pages(&t), ENTRIES);
+		probe_describe(answer, "%u of %u pages are whole when the WAIT is "
+			       "over", count_pages(&t), ENTRIES);
 	close_trio(&t);
 	return r;
 }
@@ -324,8 +324,8 @@ int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX])
 	if (!r)
 		r = raw_cqes(&t.from, &after);
 	if (!r)
-		probe_say(answer, "%u are counted before its peer takes it, "
-			  "and %u then", before, after);
+		probe_describe(answer, "%u are counted before its peer takes it, "
+			       "and %u then", before, after);
 	close_trio(&t);
 	return r;
 }
@@ -403,8 +403,8 @@ int probe_cq_received(struct side *side, char answer[PROBE_ANSWER_MAX])
 	for (i = 0; !r && i < ENTRIES; i++)
 		r = count_after(&t, i, &good);
 	if (!r)
-		probe_say(answer, "%u of %u messages are counted when what "
-			  "waits for them has run", good, ENTRIES);
+		probe_describe(answer, "%u of %u messages are counted when what "
+			       "waits for them has run", good, ENTRIES);
 	close_trio(&t);
 	return r;
 }

@@ -11,7 +11,7 @@
 #include "probes.h"
 #include "raw.h"
 
-void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
+void probe_describe(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -49,7 +49,7 @@ static int put_spoilt(struct raw *raw, unsigned int byte, uint8_t value)
 	return r;
 }
 
-static int say_spoilt(struct raw *raw, char *answer)
+static int spoilt_describe(struct raw *raw, char *answer)
 {
 	struct wrc_cqe_err err;
 	uint8_t syndrome;
@@ -61,14 +61,14 @@ static int say_spoilt(struct raw *raw, char *answer)
 	if (r)
 		return r;
 	if (!error)
-		probe_say(answer, "runs; %u of 3 work requests executed", bbs);
+		probe_describe(answer, "runs; %u of 3 work requests executed", bbs);
 	else if (first_error(raw, &err))
-		probe_say(answer, "stops the queue after %u of 3 work "
-			  "requests, syndrome 0x%02x, vendor's 0x%02x", bbs,
-			  err.syndrome, err.vendor_synd);
+		probe_describe(answer, "stops the queue after %u of 3 work "
+			       "requests, syndrome 0x%02x, vendor's 0x%02x", bbs,
+			       err.syndrome, err.vendor_synd);
 	else
-		probe_say(answer, "stops the queue after %u of 3 work "
-			  "requests, without an error entry", bbs);
+		probe_describe(answer, "stops the queue after %u of 3 work "
+			       "requests, without an error entry", bbs);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int spoilt_nop(struct side *side, unsigned int byte, uint8_t value,
 	if (!r)
 		r = raw_go(&raw);
 	if (!r)
-		r = say_spoilt(&raw, answer);
+		r = spoilt_describe(&raw, answer);
 	raw_close(&raw);
 	return r;
 }
@@ -158,7 +158,7 @@ static int do_wrong_index_enabled(struct duo *d, char *answer)
 	if (!r)
 		r = raw_go(&d->master);
 	if (!r)
-		r = say_spoilt(&d->other, answer);
+		r = spoilt_describe(&d->other, answer);
 	return r;
 }
 
@@ -198,8 +198,8 @@ static int do_enable_backwards(struct duo *d, char *answer)
 	if (!r)
 		r = executed(&d->other, &then);
 	if (!r)
-		probe_say(answer, "after SEND_EN 4 and 2, %u work requests "
-			  "have run; after SEND_EN 6, %u", first, then);
+		probe_describe(answer, "after SEND_EN 4 and 2, %u work requests "
+			       "have run; after SEND_EN 6, %u", first, then);
 	return r;
 }
 
@@ -233,8 +233,8 @@ static int two_masters(struct side *side, char *answer)
 	if (!r)
 		r = executed(&slave, &bbs);
 	if (!r)
-		probe_say(answer, "SEND_EN 7 and 3 from two queues: %u work "
-			  "requests have run", bbs);
+		probe_describe(answer, "SEND_EN 7 and 3 from two queues: %u work "
+			       "requests have run", bbs);
 	raw_close(&b);
 close_a:
 	raw_close(&a);
@@ -264,8 +264,8 @@ static int do_enable_after_doorbell(struct duo *d, char *answer)
 	if (!r)
 		r = executed(&d->other, &enabled);
 	if (!r)
-		probe_say(answer, "after the doorbell for 2, %u work requests "
-			  "have run; after SEND_EN 4, %u", rung, enabled);
+		probe_describe(answer, "after the doorbell for 2, %u work requests "
+			       "have run; after SEND_EN 4, %u", rung, enabled);
 	return r;
 }
 
@@ -288,12 +288,12 @@ static int do_enable_stranger(struct duo *d, char *answer)
 	if (!r)
 		r = raw_executed(&d->master, &bbs, &error, &syndrome);
 	if (!r && error)
-		probe_say(answer, "no: the queue stops with syndrome 0x%02x",
-			  syndrome);
+		probe_describe(answer, "no: the queue stops with syndrome 0x%02x",
+			       syndrome);
 	else if (!r)
 		r = executed(&d->other, &bbs);
 	if (!r && !error)
-		probe_say(answer, bbs ? "yes" : "no: nothing happens");
+		probe_describe(answer, bbs ? "yes" : "no: nothing happens");
 	return r;
 }
 
@@ -317,11 +317,11 @@ static int do_wait_width(struct duo *d, char *answer)
 	if (!r)
 		r = executed(&d->master, &bbs);
 	if (!r)
-		probe_say(answer, bbs ?
-			  "WAIT for entry 2^24 passes when there is entry 0: "
-			  "24 bits or less are compared" :
-			  "WAIT for entry 2^24 does not pass when there is "
-			  "entry 0: more than 24 bits are compared");
+		probe_describe(answer, bbs ?
+			       "WAIT for entry 2^24 passes when there is entry 0: "
+			       "24 bits or less are compared" :
+			       "WAIT for entry 2^24 does not pass when there is "
+			       "entry 0: more than 24 bits are compared");
 	return r;
 }
 
@@ -363,10 +363,10 @@ static int do_wait_reread(struct duo *d, char *answer)
 	if (!r)
 		r = executed(&d->master, &moved);
 	if (!r)
-		probe_say(answer, "%s",
-			  blocked ? "it did not wait at all" :
-			  alone ? "its new index is seen at once" :
-			  moved ? "its new index is seen when the CQ moves, not "
+		probe_describe(answer, "%s",
+			       blocked ? "it did not wait at all" :
+			       alone ? "its new index is seen at once" :
+			       moved ? "its new index is seen when the CQ moves, not "
 				  "before" :
 				  "its new index is not seen");
 	return r;
@@ -395,12 +395,12 @@ static int do_wait_past(struct duo *d, char *answer)
 	if (!r)
 		r = executed(&d->master, &future);
 	if (!r && !past)
-		probe_say(answer, "no: with 3 entries, WAIT for entry "
-			  "0xff0000 blocks");
+		probe_describe(answer, "no: with 3 entries, WAIT for entry "
+			       "0xff0000 blocks");
 	else if (!r)
-		probe_say(answer, "with 3 entries, WAIT for entry 0xff0000 "
-			  "passes and for entry 3 %s",
-			  future > past ? "passes" : "blocks");
+		probe_describe(answer, "with 3 entries, WAIT for entry 0xff0000 "
+			       "passes and for entry 3 %s",
+			       future > past ? "passes" : "blocks");
 	return r;
 }
 

@@ -63,6 +63,6 @@ int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX]);
 int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX]);
 
 __attribute__((format(printf, 2, 3)))
-void probe_say(char answer[PROBE_ANSWER_MAX], const char *fmt, ...);
+void probe_describe(char answer[PROBE_ANSWER_MAX], const char *fmt, ...);
 
 #endif /* HWCHECK_PROBES_H */

@@ -334,8 +334,8 @@ static int rig_wait_deaf(struct rig *rig, struct rig_node *node)
 
 /* ---- the result ---------------------------------------------------------------------- */
 
-static int look_at_books(const struct rig *rig, const struct rig_node *node,
-			 struct rig_books *ret_books)
+static int books_read(const struct rig *rig, const struct rig_node *node,
+		      struct rig_books *ret_books)
 {
 	const struct queue *q = rig->queue;
 	struct rig_books *b = ret_books;
@@ -392,7 +392,7 @@ static int rig_check(const struct rig *rig, const struct rig_node *node)
 	res->client_bbs = client.sq_executed;
 	memcpy(res->pool, node->pool.page_mem.va, sizeof(res->pool));
 	memcpy(res->mem, mem_at(rig, IN_OFF), sizeof(res->mem));
-	return look_at_books(rig, node, &res->end);
+	return books_read(rig, node, &res->end);
 }
 
 /* Does what a broken connection does: the posted entries are flushed, and the chain goes
@@ -407,7 +407,7 @@ static int rig_cut(const struct rig *rig, const struct rig_node *node)
 	err = queue_stop(rig->queue);
 	r = r ? r : err;
 	side_settle(rig->side);
-	return r ? r : look_at_books(rig, node, &rig->result->cut);
+	return r ? r : books_read(rig, node, &rig->result->cut);
 }
 
 static int queue_run(struct rig *rig, struct rig_node *node)

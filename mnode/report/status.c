@@ -271,15 +271,15 @@ static struct json_object *make_chains(struct manager *m)
 	return obj;
 }
 
-static struct json_object *make_handshakes(const struct door *door)
+static struct json_object *make_handshakes(const struct responder *responder)
 {
 	struct json_object *obj = json_object_new_object();
 
-	add_u64(obj, "done", door->done);
-	add_u64(obj, "failed", door->failed);
-	add_u64(obj, "under_way", door->nr_taken);
-	add_u64(obj, "cookies", door->cookies);
-	add_u64(obj, "sent_away", door->full);
+	add_u64(obj, "done", responder->done);
+	add_u64(obj, "failed", responder->failed);
+	add_u64(obj, "under_way", responder->nr_taken);
+	add_u64(obj, "cookies", responder->cookies);
+	add_u64(obj, "sent_away", responder->full);
 	return obj;
 }
 
@@ -362,7 +362,7 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_value(obj, "translate", json_object_new_string(m->nic_translates ?
 							   "nic" : "chain"));
 	add_value(obj, "auth", json_object_new_string(conf_auth_name(m->conf)));
-	add_value(obj, "handshakes", make_handshakes(&m->door));
+	add_value(obj, "handshakes", make_handshakes(&m->responder));
 	add_value(obj, "chains", make_chains(m));
 	add_seconds(obj, "agent_cpu_s", all_ns > nic_ns ? all_ns - nic_ns : 0);
 	add_seconds(obj, "nic_cpu_s", nic_ns);

@@ -68,9 +68,9 @@ uint64_t lend_goal(const struct sess *s)
 
 /* ---- pages held by the agent -------------------------------------------------- */
 
-static size_t hand_room(const struct sess *s)
+static size_t held_room(const struct sess *s)
 {
-	return s->hand.max - s->hand.nr;
+	return s->held.max - s->held.nr;
 }
 
 /* The agent must not lend an address that is not a page of the session. */
@@ -85,18 +85,18 @@ static bool is_own(struct lender *l, const struct sess *s, uint64_t addr)
 	return false;
 }
 
-static int hand_add(struct lender *l, struct sess *s, uint64_t addr)
+static int held_add(struct lender *l, struct sess *s, uint64_t addr)
 {
 	if (!is_own(l, s, addr))
 		return 0;
-	if (!hand_room(s))
+	if (!held_room(s))
 		return -ENOSPC;
-	s->hand.at[s->hand.nr++] = addr;
+	s->held.at[s->held.nr++] = addr;
 	return 0;
 }
 
 /* Takes the newest page: its grace period has not begun, as a rule. */
-static uint64_t hand_pop(struct hand *h)
+static uint64_t held_pop(struct held_pages *h)
 {
 	uint64_t addr = h->at[--h->nr];
 
@@ -136,8 +136,8 @@ static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
 {
 	uint64_t n = 0, more;
 
-	while (n < nr && s->hand.nr)
-		ret_pages[n++] = hand_pop(&s->hand);
+	while (n < nr && s->held.nr)
+		ret_pages[n++] = held_pop(&s->held);
 	more = nr - n < most ? nr - n : most;
 	pool_take(l->pool, s->owner, more, ret_pages + n);
 	if (is_scrubbed(l, s))
@@ -155,7 +155,7 @@ static unsigned int fetch_pages(struct lender *l, struct sess *s, uint64_t nr,
  */
 static bool queues_ask(struct lender *l, struct sess *s, bool (*ask)(struct queue *q))
 {
-	unsigned int *at = &s->hand.asking;
+	unsigned int *at = &s->held.asking;
 	struct queue *q;
 
 	for (; *at < s->nr_queues * ODRP_WIRE_NR_CHAINS; ++*at) {
@@ -182,7 +182,7 @@ static bool mark_passed(struct queue *q)
 	return queue_passed(q);
 }
 
-static void grace_begin(struct hand *h)
+static void grace_begin(struct held_pages *h)
 {
 	h->waiting = h->nr;
 	h->marked = false;
@@ -191,7 +191,7 @@ static void grace_begin(struct hand *h)
 
 static bool grace_over(struct lender *l, struct sess *s)
 {
-	struct hand *h = &s->hand;
+	struct held_pages *h = &s->held;
 
 	if (!h->waiting)
 		grace_begin(h);
@@ -201,9 +201,9 @@ static bool grace_over(struct lender *l, struct sess *s)
 }
 
 /* Returns the pages that the agent holds to the pool, after a grace period. */
-static enum lend_todo hand_release(struct lender *l, struct sess *s)
+static enum lend_todo held_release(struct lender *l, struct sess *s)
 {
-	struct hand *h = &s->hand;
+	struct held_pages *h = &s->held;
 	size_t i;
 
 	if (!h->nr)
@@ -238,13 +238,13 @@ static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 {
 	uint64_t there = ring_pages(&s->ring);
 
-	if (s->hand.nr >= SESS_TAKE_BATCH ||
+	if (s->held.nr >= SESS_TAKE_BATCH ||
 	    there > ring_slots(s->ring.log_len) / 2)
 		return LEND_WAIT;
 	if (nr > there)
 		nr = there;
-	if (nr > SESS_TAKE_BATCH - s->hand.nr)
-		nr = SESS_TAKE_BATCH - s->hand.nr;
+	if (nr > SESS_TAKE_BATCH - s->held.nr)
+		nr = SESS_TAKE_BATCH - s->held.nr;
 	if (!nr)
 		return LEND_WAIT;
 	l->sess = s;
@@ -259,16 +259,16 @@ static enum lend_todo take_pages(struct lender *l, struct sess *s, uint64_t nr)
 
 /* Empties the ring positions that the head has passed for the agent. Stops at an empty
  * one, which an invalidate is about to fill. */
-static enum lend_todo hand_gather(struct lender *l, struct sess *s)
+static enum lend_todo held_gather(struct lender *l, struct sess *s)
 {
 	enum lend_todo todo = LEND_WAIT;
 	uint64_t addr;
 
-	while (s->nr_taken && hand_room(s)) {
+	while (s->nr_taken && held_room(s)) {
 		addr = ring_take_slot(&s->ring, s->taken);
 		if (!addr)
 			break;
-		hand_add(l, s, addr);
+		held_add(l, s, addr);
 		s->taken = ring_advance(s->ring.log_len, s->taken, 1);
 		s->nr_taken--;
 		s->owing_ms = 0;
@@ -313,7 +313,7 @@ static enum lend_todo batch_give_up(struct lender *l)
 	unsigned int i;
 
 	for (i = 0; i < l->nr; i++)
-		hand_add(l, l->sess, l->pages[i]);
+		held_add(l, l->sess, l->pages[i]);
 	return lender_finish(l);
 }
 
@@ -436,12 +436,12 @@ static enum lend_todo sess_work(struct lender *l, struct sess *s)
 	uint64_t about = lend_about(s), goal = lend_goal(s);
 
 	if (s->nr_taken)
-		return hand_gather(l, s);
+		return held_gather(l, s);
 	if (about < goal)
 		return ring_lend(l, s, goal - about);
-	if (about > goal && s->hand.nr < SESS_TAKE_BATCH / 2)
+	if (about > goal && s->held.nr < SESS_TAKE_BATCH / 2)
 		return take_pages(l, s, about - goal);
-	return hand_release(l, s);
+	return held_release(l, s);
 }
 
 /* The sessions take turns. LEND_WAIT: at least one waits, and none could go on. */
@@ -490,8 +490,8 @@ static bool ring_empty_down(struct lender *l, struct sess *s, uint64_t most)
 		if (is_own(l, s, addr))
 			return_page(l, s, addr);
 	}
-	for (; most && s->hand.nr && lend_about(s) >= lend_goal(s); most--)
-		return_page(l, s, hand_pop(&s->hand));
+	for (; most && s->held.nr && lend_about(s) >= lend_goal(s); most--)
+		return_page(l, s, held_pop(&s->held));
 	return most;
 }
 
@@ -568,7 +568,7 @@ int lend_settle(struct lender *l, struct sess *s)
 
 int lend_arm(struct lender *l, struct sess *s, uint64_t nr, __u64 *ret_pages)
 {
-	if (s->hand.nr + l->pool->nr_free < nr)
+	if (s->held.nr + l->pool->nr_free < nr)
 		return -ENOMEM;
 	fetch_pages(l, s, nr, l->pool->nr_free, ret_pages);
 	s->armed += nr;
@@ -582,7 +582,7 @@ void lend_unarm(struct lender *l, struct sess *s, uint64_t nr,
 	s->armed -= nr;
 	l->kept += nr;
 	while (nr--)
-		hand_add(l, s, pages[nr]);
+		held_add(l, s, pages[nr]);
 }
 
 /*
@@ -626,12 +626,12 @@ static int holder_stopped(struct lender *l, struct sess *s, bool own,
 			htobe64(held->page);
 		return 0;
 	}
-	if (held->page && hand_add(l, s, held->page))
+	if (held->page && held_add(l, s, held->page))
 		return -ENOSPC;
 	if (!slot)
 		return 0;
 	addr = ring_take_slot(ring, slot);
-	return addr ? hand_add(l, s, addr) : -EPIPE;
+	return addr ? held_add(l, s, addr) : -EPIPE;
 }
 
 int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
@@ -649,7 +649,7 @@ int lend_stopped(struct lender *l, struct sess *s, const struct queue *q)
 	/* A chain that has never run still has the pages that it was given. */
 	if (q->arming) {
 		for (i = 0; own && i < nr; i++)
-			hand_add(l, s, q->pages[i]);
+			held_add(l, s, q->pages[i]);
 		return 0;
 	}
 	r = queue_position(q, &bb);

@@ -7,7 +7,7 @@
  *
  *	*about*	in its ring, in its table, or under way between the two
  *	*armed*	in page registers of its stores
- *	*held*	by the agent (struct hand), or in ring positions that the head has passed
+ *	*held*	by the agent (struct held_pages), or in ring positions that the head has passed
  *		for the agent
  *
  * The lender adds and takes pages until the pages about are
@@ -113,7 +113,7 @@ uint64_t lend_goal(const struct sess *s);
 /* How many pages of the session are about now. */
 static inline uint64_t lend_about(const struct sess *s)
 {
-	return s->lent - s->armed - s->astray - s->hand.nr - s->nr_taken;
+	return s->lent - s->armed - s->astray - s->held.nr - s->nr_taken;
 }
 
 /* Goes on with the batch that the NIC is moving, and begins no other one. True: there is

@@ -126,16 +126,16 @@ static void free_admin(struct sess *s)
 static int make_lists(struct sess *s)
 {
 	s->queues = calloc(s->nr_queues, sizeof(*s->queues));
-	s->hand.max = s->claim + s->nr_queues * ODRP_WIRE_NR_CHAINS +
+	s->held.max = s->claim + s->nr_queues * ODRP_WIRE_NR_CHAINS +
 		      SESS_TAKE_BATCH;
-	s->hand.at = calloc(s->hand.max, sizeof(*s->hand.at));
-	return s->queues && s->hand.at ? 0 : -ENOMEM;
+	s->held.at = calloc(s->held.max, sizeof(*s->held.at));
+	return s->queues && s->held.at ? 0 : -ENOMEM;
 }
 
 static void free_lists(struct sess *s)
 {
 	free(s->queues);
-	free(s->hand.at);
+	free(s->held.at);
 }
 
 /* Room for all pages that the session may be lent, and for pages that a broken store has
@@ -487,7 +487,7 @@ static void forget_beat(struct sess *s)
 	if (s->signs)
 		s->beat->beat = 0;
 	s->beat->flags = 0;
-	s->said.flags = 0;
+	s->accepted.flags = 0;
 	explicit_bzero(&s->key, sizeof(s->key));
 	s->has_key = false;
 	s->wrong_macs = 0;
@@ -573,7 +573,7 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	copy_beat(s, &beat);
 	r = check_beat(s, &beat);
 	if (!r || !s->signs)
-		s->said = beat;
+		s->accepted = beat;
 	if (r) {
 		s->silent_ms += elapsed_ms;
 		s->wrong_macs += r == -EKEYREJECTED && elapsed_ms;
@@ -589,10 +589,10 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	return true;
 }
 
-bool sess_said_bye(struct sess *s)
+bool sess_has_left(struct sess *s)
 {
 	sess_look(s, 0);
-	return be32toh(s->said.flags) & ODRP_WIRE_BEAT_BYE;
+	return be32toh(s->accepted.flags) & ODRP_WIRE_BEAT_BYE;
 }
 
 int sess_grant(struct sess *s)
@@ -613,7 +613,7 @@ int sess_grant(struct sess *s)
 			   s->lease.target > s->lease.ceiling ? s->lease.target :
 								s->lease.ceiling);
 	r = ctlq_write(&s->ctl, 0, s->signs ? sizeof(*g) : sizeof(g->grant),
-		       be64toh(s->said.ctl_raddr), be32toh(s->said.ctl_rkey));
+		       be64toh(s->accepted.ctl_raddr), be32toh(s->accepted.ctl_rkey));
 	if (r)
 		return r;
 	lease_grant(&s->lease);

@@ -13,7 +13,7 @@
 #include "../lease/lease.h"
 #include "../lease/shares.h"
 #include "../peer/hello.h"
-#include "../peer/who.h"
+#include "../peer/idents.h"
 #include "ctlq.h"
 #include "keys.h"
 #include "queue.h"
@@ -39,14 +39,14 @@ struct asked {
 };
 
 /**
- * struct hand - pages of a session that the agent holds
+ * struct held_pages - pages of a session that the agent holds
  * @at, @nr, @max: addresses of the pages; the room for them
  * @waiting:	the first so many of them wait for the end of their grace period
  * @marked:	all queues have been marked since then
  * @asking:	position of the queue that is to be marked next, or that is to be asked next
  *		whether it has come to its mark
  */
-struct hand {
+struct held_pages {
 	__u64 *at;
 	size_t nr, max;
 	size_t waiting;
@@ -89,7 +89,7 @@ struct hand {
  * @keys:	translation in the NIC; all 0 if chains translate
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the compute node WRITEs its heartbeat
- * @said:	the last heartbeat that was accepted
+ * @accepted:	the last heartbeat that was accepted
  * @last_beat, @silent_ms: number of that heartbeat; milliseconds since then
  * @long_beats:	heartbeats have all fields (ODRP_WIRE_F_LONG_BEAT)
  * @asked_dead_ms: how long the session is to be kept when it is silent, as its last
@@ -133,7 +133,7 @@ struct sess {
 	uint16_t owner;
 	struct ring ring;
 	uint64_t lent, armed, astray;
-	struct hand hand;
+	struct held_pages held;
 	uint64_t taken;
 	unsigned int nr_taken;
 	uint32_t owing_ms;
@@ -144,7 +144,7 @@ struct sess {
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
 	uint32_t beat_key;
-	struct odrp_wire_beat said;
+	struct odrp_wire_beat accepted;
 	uint64_t last_beat;
 	uint32_t silent_ms;
 	bool long_beats;
@@ -242,7 +242,7 @@ unsigned int sess_unstopped(const struct sess *s);
 /* True if the session has no queue, not even one that is to be stopped. */
 bool sess_stands(const struct sess *s);
 /* Reads the heartbeat first.  True: the compute node has left and needs its pages no more. */
-bool sess_said_bye(struct sess *s);
+bool sess_has_left(struct sess *s);
 /* Writes the lease's target to the compute node. */
 int sess_grant(struct sess *s);
 /* Takes completions of the admin queue pair.  -EIO: it is broken. */

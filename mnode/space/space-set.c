@@ -64,8 +64,8 @@ static void member_unreachable(const struct space_set *set, struct space_member 
 		       "cannot be asked: its address cannot be reached");
 }
 
-static int question_say(struct space_set *set, struct space_member *member,
-			const struct odrp_far_hello *hello)
+static int question_send(struct space_set *set, struct space_member *member,
+			 const struct odrp_far_hello *hello)
 {
 	struct nic *dev = set->host->dev;
 	struct odrp_auth_far req;
@@ -73,7 +73,7 @@ static int question_say(struct space_set *set, struct space_member *member,
 	if (!*member->key)
 		return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn,
 					 hello, sizeof(*hello), &member->conn);
-	knock_sign(&member->knock, hello, member->qp.qpn, &req);
+	initiator_sign(&member->initiator, hello, member->qp.qpn, &req);
 	return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn, &req,
 				 sizeof(req), &member->conn);
 }
@@ -84,17 +84,17 @@ static bool member_knows_us(struct space_set *set, struct space_member *member)
 	const struct ident *ident;
 	int r;
 
-	if (!*member->key || member->knock.state == KNOCK_PASSED)
+	if (!*member->key || member->initiator.state == INITIATOR_PASSED)
 		return true;
-	if (knock_under_way(&member->knock))
+	if (initiator_under_way(&member->initiator))
 		return false;
-	ident = who_find(set->who, member->key);
+	ident = idents_find(set->idents, member->key);
 	if (!ident) {
 		member_trouble(set, member, "cannot be asked: its secret is not there");
 		return false;
 	}
-	r = knock_begin(&member->knock, member->ip, member->key,
-			ident->secrets.secret[0], set->now);
+	r = initiator_begin(&member->initiator, member->ip, member->key,
+			    ident->secrets.secret[0], set->now);
 	if (r)
 		member_unreachable(set, member, r);
 	return false;
@@ -118,7 +118,7 @@ static void question_ask(struct space_set *set, struct space_member *member,
 	r = far_qp_new(host->dev, host->pdn, host->cqn, 0, 0, &member->qp);
 	if (r)
 		return;
-	r = question_say(set, member, &hello);
+	r = question_send(set, member, &hello);
 	if (r) {
 		far_qp_free(&member->qp);
 		member->conn = 0;
@@ -192,8 +192,8 @@ static int answer_parse(const struct nic_event *event, const struct space_member
 		return -EPROTO;
 	if (member->role == ODRP_FAR_JOIN && !ret_head->status)
 		len += sizeof(*ret_member);
-	return *member->key ? knock_check(&member->knock, event->priv, len,
-					  event->priv + len) : 0;
+	return *member->key ? initiator_check(&member->initiator, event->priv, len,
+					      event->priv + len) : 0;
 }
 
 static void answer_note(struct space_set *set, struct space_member *member,
@@ -207,7 +207,7 @@ static void answer_note(struct space_set *set, struct space_member *member,
 	/* The node has restarted and does not know the pass, or another machine has
 	 * answered. */
 	if (r == -EKEYREJECTED) {
-		knock_drop(&member->knock);
+		initiator_drop(&member->initiator);
 		return;
 	}
 	if (r) {
@@ -230,7 +230,7 @@ bool space_set_event(struct space_set *set, const struct nic_event *event)
 	for (i = 0; i < set->nr_members; i++) {
 		struct space_member *member = &set->members[i];
 
-		if (knock_event(&member->knock, event))
+		if (initiator_event(&member->initiator, event))
 			return true;
 		if (member->conn != event->id)
 			continue;
@@ -263,12 +263,12 @@ bool space_set_key(const struct conf_space *conf, unsigned int node,
 
 int space_set_init(struct space_set *set, struct far_host *host,
 		   const struct far_host_space *space, const struct conf_space *conf,
-		   const struct who *who)
+		   const struct idents *idents)
 {
 	unsigned int i;
 
 	*set = (struct space_set){
-		.host = host, .space = space, .conf = conf, .who = who,
+		.host = host, .space = space, .conf = conf, .idents = idents,
 	};
 	set->members = calloc(conf->nr_nodes, sizeof(*set->members));
 	if (!set->members)
@@ -278,7 +278,7 @@ int space_set_init(struct space_set *set, struct far_host *host,
 
 		member->ip = conf->nodes[i];
 		space_set_key(conf, i, member->key);
-		knock_init(&member->knock, host->dev, host->pdn);
+		initiator_init(&member->initiator, host->dev, host->pdn);
 		member->cut = calloc(conf->clients + 1, sizeof(*member->cut));
 		if (!member->cut) {
 			space_set_fini(set);
@@ -294,7 +294,7 @@ void space_set_fini(struct space_set *set)
 
 	for (i = 0; i < set->nr_members; i++) {
 		question_end(set, &set->members[i]);
-		knock_drop(&set->members[i].knock);
+		initiator_drop(&set->members[i].initiator);
 		free(set->members[i].cut);
 	}
 	free(set->members);
@@ -319,29 +319,29 @@ void space_set_begin(struct space_set *set, uint64_t life)
 }
 
 /* Advances the handshake.  True: it has just ended, with success or not. */
-static bool knock_goes_on(struct space_set *set, struct space_member *member)
+static bool handshake_goes_on(struct space_set *set, struct space_member *member)
 {
-	bool under_way = knock_under_way(&member->knock);
+	bool under_way = initiator_under_way(&member->initiator);
 
 	if (under_way)
-		knock_work(&member->knock, set->now);
-	if (member->knock.refused)
+		initiator_work(&member->initiator, set->now);
+	if (member->initiator.refused)
 		member_trouble(set, member, "has another secret than this one");
-	else if (member->knock.timed_out)
+	else if (member->initiator.timed_out)
 		member_trouble(set, member, "does not answer the handshake in time");
-	return under_way && !knock_under_way(&member->knock);
+	return under_way && !initiator_under_way(&member->initiator);
 }
 
 uint64_t space_set_step(struct space_set *set, uint64_t now)
 {
-	bool knocking = false;
+	bool handshaking = false;
 	unsigned int i;
 
 	set->now = now;
 	for (i = 0; i < set->nr_members; i++) {
 		struct space_member *member = &set->members[i];
 
-		if (knock_goes_on(set, member) && member->knock.state == KNOCK_PASSED)
+		if (handshake_goes_on(set, member) && member->initiator.state == INITIATOR_PASSED)
 			set->ask_at = now;
 	}
 	if (now >= set->ask_at) {
@@ -351,8 +351,8 @@ uint64_t space_set_step(struct space_set *set, uint64_t now)
 		set->ask_at = now + SPACE_SET_ASK_NS;
 	}
 	for (i = 0; i < set->nr_members; i++)
-		knocking |= knock_awaits_mail(&set->members[i].knock);
-	return knocking ? now + SPACE_SET_KNOCK_NS : set->ask_at;
+		handshaking |= initiator_awaits_mail(&set->members[i].initiator);
+	return handshaking ? now + SPACE_SET_HANDSHAKE_NS : set->ask_at;
 }
 
 unsigned int space_set_joined(const struct space_set *set)

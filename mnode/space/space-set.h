@@ -11,17 +11,17 @@
 
 #include "../../userspace/host/host.h"
 #include "../conf.h"
-#include "../peer/knock.h"
-#include "../peer/who.h"
+#include "../peer/idents.h"
+#include "../peer/initiator.h"
 
 #define SPACE_SET_ASK_NS	UINT64_C(1000000000)
 /* how often the arbiter looks for a message of a handshake */
-#define SPACE_SET_KNOCK_NS	UINT64_C(1000000)
+#define SPACE_SET_HANDSHAKE_NS	UINT64_C(1000000)
 
 /**
  * struct space_member - another memory node, as the arbiter knows it
  * @key:	name of the secret that both nodes have; "": there is no handshake
- * @knock:	the handshake
+ * @initiator:	the handshake
  * @joined:	the node has joined the present life
  * @generation:	of the agent that has joined; 0: none has in this life
  * @conn:	connection of the present question; 0: there is none
@@ -34,7 +34,7 @@
 struct space_member {
 	__be32 ip;
 	char key[CONF_CLIENT_MAX];
-	struct knock knock;
+	struct initiator initiator;
 	bool joined;
 	uint32_t generation;
 	uint32_t conn;
@@ -48,7 +48,7 @@ struct space_member {
 
 /**
  * struct space_set - set of a space; only on node 0, the arbiter, it has members
- * @who:	secrets
+ * @idents:	secrets
  * @now:	time of the last step
  * @ask_at:	when the members are asked again
  * @lost:	a member has lost its part: a new life has to begin
@@ -57,7 +57,7 @@ struct space_set {
 	struct far_host *host;
 	const struct far_host_space *space;
 	const struct conf_space *conf;
-	const struct who *who;
+	const struct idents *idents;
 	uint64_t life;
 	uint64_t now, ask_at;
 	bool lost;
@@ -75,7 +75,7 @@ bool space_set_key(const struct conf_space *conf, unsigned int node,
 /* Makes the set of an arbiter.  The caller keeps space, conf and who.  -ENOMEM. */
 int space_set_init(struct space_set *set, struct far_host *host,
 		   const struct far_host_space *space, const struct conf_space *conf,
-		   const struct who *who);
+		   const struct idents *idents);
 void space_set_fini(struct space_set *set);
 
 /* Begins a life, which no member has joined yet. */

@@ -26,7 +26,7 @@ static int space_plan(const struct conf_space *conf, uint64_t life,
 		.name = conf->name, .size = conf->size, .chunk_size = conf->chunk,
 		.max_clients = conf->clients, .nr_nodes = 1, .created = time(NULL),
 	};
-	char said[200] = "";
+	char reason[200] = "";
 	int r;
 
 	memcpy(format.set, &life, sizeof(life));
@@ -34,9 +34,9 @@ static int space_plan(const struct conf_space *conf, uint64_t life,
 		format.nr_nodes = conf->nr_nodes;
 		format.node = conf->node;
 	}
-	r = far_format_plan(&format, said, sizeof(said), ret_sb);
+	r = far_format_plan(&format, reason, sizeof(reason), ret_sb);
 	if (r)
-		snprintf(why, CONF_WHY_MAX, "space %s: %s", conf->name, said);
+		snprintf(why, CONF_WHY_MAX, "space %s: %s", conf->name, reason);
 	return r;
 }
 
@@ -103,7 +103,7 @@ static int space_publish(struct spaces *sp, struct space *space,
 		space->host.arbiter = conf->nodes[0];
 	if (space_is_set_arbiter(space)) {
 		r = space_set_init(&space->set, &sp->host, &space->host, conf,
-				   sp->who);
+				   sp->idents);
 		if (r)
 			return r;
 		r = set_begin(space);
@@ -238,7 +238,7 @@ static void hello_refused(void *arg, const struct nic_event *event,
 			  const struct far_host_asker *asker, const char *why)
 {
 	const struct spaces *sp = arg;
-	const struct pass *pass = who_pass(sp->who, asker->pass);
+	const struct pass *pass = idents_pass(sp->idents, asker->pass);
 	const struct audit_peer peer = {
 		.name = pass ? pass->name : NULL, .proved = pass,
 		.ip = event->peer_ip,
@@ -329,8 +329,8 @@ static size_t asker_seal(const struct far_host_asker *far, bool accepted, uint32
 {
 	const struct asker *asker = (const struct asker *)far;
 
-	return who_seal(&asker->seal, accepted ? ODRP_AUTH_REP : ODRP_AUTH_REJ, qpn,
-			answer, len);
+	return idents_seal(&asker->seal, accepted ? ODRP_AUTH_REP : ODRP_AUTH_REJ, qpn,
+			   answer, len);
 }
 
 /* Puts the name of the space with this digest into hello.  Zeros: the hello names none. */
@@ -411,12 +411,12 @@ static bool hello_is_allowed(const struct spaces *sp,
  * signed, so the peer makes another handshake.  Its attachment then belongs to the later
  * pass of the same name and address.  True: the attachment has been moved to pass.
  */
-static bool attach_adopt(struct spaces *sp, const struct who *who,
+static bool attach_adopt(struct spaces *sp, const struct idents *idents,
 			 const struct pass *pass, const struct nic_event *ev,
 			 uint64_t id)
 {
 	struct far_host_attach *attach = far_host_find(&sp->host, id);
-	const struct pass *old = attach ? who_pass(who, attach->pass) : NULL;
+	const struct pass *old = attach ? idents_pass(idents, attach->pass) : NULL;
 
 	if (!old || attach->ip != ev->peer_ip || strcmp(old->name, pass->name))
 		return false;
@@ -478,17 +478,17 @@ static unsigned int address_within_share(const struct spaces *sp,
 	return sp->share(sp->share_arg, name, false, hello_adds(sp, hello));
 }
 
-static void serve_signed(struct spaces *sp, struct who *who, const struct nic_event *ev)
+static void serve_signed(struct spaces *sp, struct idents *idents, const struct nic_event *ev)
 {
 	struct asker asker = { .far.seal = asker_seal };
-	struct nic_event said = *ev;
+	struct nic_event plain = *ev;
 	struct odrp_auth_far req;
 	struct odrp_far_hello hello;
 	unsigned int status;
 	struct pass *pass;
 
 	memcpy(&req, ev->priv, sizeof(req));
-	if (who_asks_far(who, ev, &pass, &asker.seal)) {
+	if (idents_check_far(idents, ev, &pass, &asker.seal)) {
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_AUTH);
 		return;
 	}
@@ -501,14 +501,14 @@ static void serve_signed(struct spaces *sp, struct who *who, const struct nic_ev
 		.attach = req.attach,
 	};
 	hello_name_space(sp, req.space, &hello);
-	memcpy(said.priv, &hello, sizeof(hello));
+	memcpy(plain.priv, &hello, sizeof(hello));
 	status = name_within_share(sp, &hello, pass->name);
 	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
-		       attach_adopt(sp, who, pass, ev, be64_to_cpu(req.attach));
+		       attach_adopt(sp, idents, pass, ev, be64_to_cpu(req.attach));
 	if (status)
 		far_host_refuse(&sp->host, ev, &asker.far, status);
 	else if (hello_is_allowed(sp, &hello, pass->name))
-		far_host_serve(&sp->host, &said, &asker.far);
+		far_host_serve(&sp->host, &plain, &asker.far);
 	else
 		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
 	explicit_bzero(&asker, sizeof(asker));
@@ -539,11 +539,11 @@ static void serve_plain(struct spaces *sp, bool required, const struct nic_event
 		far_host_serve(&sp->host, ev, &nobody);
 }
 
-bool spaces_request(struct spaces *sp, struct who *who, bool required,
+bool spaces_request(struct spaces *sp, struct idents *idents, bool required,
 		    const struct nic_event *ev)
 {
-	if (sp->open && who_is_far(ev))
-		serve_signed(sp, who, ev);
+	if (sp->open && idents_is_far_request(ev))
+		serve_signed(sp, idents, ev);
 	else if (sp->open && far_host_is_hello(ev))
 		serve_plain(sp, required, ev);
 	else

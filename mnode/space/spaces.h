@@ -18,7 +18,7 @@
 #include "../page/pool.h"
 #include "space-set.h"
 #include "../peer/audit.h"
-#include "../peer/who.h"
+#include "../peer/idents.h"
 
 struct spaces;
 
@@ -54,7 +54,7 @@ struct space {
 
 /**
  * struct spaces - all spaces
- * @who:	secrets, for arbiters of sets
+ * @idents:	secrets, for arbiters of sets
  * @audit:	gets a line for each refusal
  * @share:	returns enum odrp_far_status: may that name send a request, or have one
  *		more attachment or queue?  NULL: everybody may
@@ -68,7 +68,7 @@ struct space {
  */
 struct spaces {
 	struct pool *pool;
-	const struct who *who;
+	const struct idents *idents;
 	struct audit *audit;
 	unsigned int (*share)(void *arg, const char *name, bool proved,
 			      enum spaces_adds adds);
@@ -94,7 +94,7 @@ void spaces_unmake(struct spaces *sp);
 
 /* Handles a connection request.  False: it is not for a space.  The request may delete a
  * space.  required: only peers that have proved a name get anything. */
-bool spaces_request(struct spaces *sp, struct who *who, bool required,
+bool spaces_request(struct spaces *sp, struct idents *idents, bool required,
 		    const struct nic_event *ev);
 /* spaces_go_by(): does an attachment use that pass?  spaces_cut_name(): cuts off all
  * attachments of peers that have proved that name.  spaces_gone(): handles the end of a

@@ -144,7 +144,7 @@ static void expect_connected(void)
 
 uint64_t attack_refused(void)
 {
-	uint64_t sum = attack_bed.m.door.cookies + attack_bed.m.door.full;
+	uint64_t sum = attack_bed.m.responder.cookies + attack_bed.m.responder.full;
 	unsigned int i;
 
 	for (i = 0; i <= ODRP_WIRE_E_NO_SWAP; i++)

@@ -33,8 +33,8 @@ static void test_floods(void **state)
 {
 	beside_kind("hellos", CONF_AUTH_REQUIRED, attack_refused);
 	beside_kind("forged hellos", CONF_AUTH_REQUIRED, attack_refused);
-	beside_kind("knocks", CONF_AUTH_REQUIRED, attack_refused);
-	beside_kind("forged knocks", CONF_AUTH_REQUIRED, attack_refused);
+	beside_kind("initiations", CONF_AUTH_REQUIRED, attack_refused);
+	beside_kind("forged initiations", CONF_AUTH_REQUIRED, attack_refused);
 }
 
 /* He is let in, as anybody is, and what is had for him is gone when he is silent. */
@@ -147,8 +147,8 @@ static void test_reconnection(void **state)
 {
 	reconnect_beside(NULL, "hellos");
 	reconnect_beside(NULL, "forged hellos");
-	reconnect_beside(NULL, "knocks");
-	reconnect_beside(NULL, "forged knocks");
+	reconnect_beside(NULL, "initiations");
+	reconnect_beside(NULL, "forged initiations");
 	reconnect_beside(listening, "half-open handshakes");
 }
 

@@ -108,7 +108,8 @@ static void test_16_addresses(void **state)
 
 	for (seed = 1; seed <= seeds; seed++) {
 		begin(seed);
-		assert_in_range(attack_bed.m.door.nr_taken, DOOR_PLACES / 2, DOOR_PLACES);
+		assert_in_range(attack_bed.m.responder.nr_taken, RESPONDER_PLACES / 2,
+				RESPONDER_PLACES);
 		ns = come();
 		longest = ns > longest ? ns : longest;
 		ns = come_again();

@@ -76,7 +76,7 @@ static void say_grant(const struct odrp_wire_signed_grant *g)
 /* As the honest one's next, with what he would have it say. */
 static struct odrp_wire_beat forged_beat(uint32_t flags)
 {
-	struct odrp_wire_beat b = sess()->said;
+	struct odrp_wire_beat b = sess()->accepted;
 
 	b.beat = htobe64(be64toh(b.beat) + 1000);
 	b.flags = htobe32(flags);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Somebody on the same network has recorded all that an honest node has sent to its
- * memory node, from the first knock on, and sends it again: while that session lives,
+ * memory node, from the first initiation on, and sends it again: while that session lives,
  * while it is resumed, and when it is over.
  */
 #include <errno.h>
@@ -63,7 +63,7 @@ static void again(struct speaker *s)
 	attack_frame(s, r->bytes, r->len);
 }
 
-/* A session with all that belongs to one, from the knock to the goodbye. */
+/* A session with all that belongs to one, from the initiation to the goodbye. */
 static void open_taped(void)
 {
 	attack_open(CONF_AUTH_REQUIRED);
@@ -146,18 +146,18 @@ static void test_when_it_is_over(void **state)
 	/* The NIC has forgotten its connections, and the agent still has its pass. */
 	bed_pass(&attack_bed, 6000);
 	bed_settle(&attack_bed);
-	assert_non_null(attack_bed.m.who.passes);
-	passes = attack_bed.m.door.done;
+	assert_non_null(attack_bed.m.idents.passes);
+	passes = attack_bed.m.responder.done;
 	attack_begin(again, EACH);
 	bed_pass(&attack_bed, 100);
 	assert_in_range(attack_one.speaker.frames, 2 * nr_taped, UINT64_MAX);
 	assert_int_equal(attack_bed.m.nr_sess, 0);
 	assert_int_equal(attack_bed.m.sess_total, 2);
-	assert_int_equal(attack_bed.m.door.done, passes);
+	assert_int_equal(attack_bed.m.responder.done, passes);
 	attack_end();
 	bed_pass(&attack_bed, 6000);
 	bed_settle(&attack_bed);
-	assert_int_equal(attack_bed.m.door.nr_taken, 0);
+	assert_int_equal(attack_bed.m.responder.nr_taken, 0);
 	bed_check(&attack_bed, 0);
 	close_taped();
 }

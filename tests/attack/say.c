@@ -121,10 +121,10 @@ void attack_hello(struct speaker *s, const struct attack_from *from, uint32_t qp
 	attack_cm(s, from, &m);
 }
 
-static void say_knock(struct speaker *s, const struct attack_from *from,
-		      const uint8_t cookie[ODRP_AUTH_MAC])
+static void say_initiation(struct speaker *s, const struct attack_from *from,
+			   const uint8_t cookie[ODRP_AUTH_MAC])
 {
-	struct odrp_auth_knock knock = {
+	struct odrp_auth_initiation initiation = {
 		.magic = htobe32(ODRP_AUTH_MAGIC),
 		.version = htobe16(ODRP_AUTH_VERSION),
 		.role = ODRP_AUTH_HANDSHAKE, .suite = ODRP_AUTH_HMAC_SHA256,
@@ -134,8 +134,8 @@ static void say_knock(struct speaker *s, const struct attack_from *from,
 	struct snic_cm_msg m;
 
 	if (cookie)
-		memcpy(knock.cookie, cookie, sizeof(knock.cookie));
-	m = agent_req(s, from, attack_random(s) & SNIC_QPN_MASK, &knock, sizeof(knock),
+		memcpy(initiation.cookie, cookie, sizeof(initiation.cookie));
+	m = agent_req(s, from, attack_random(s) & SNIC_QPN_MASK, &initiation, sizeof(initiation),
 		     priv);
 	attack_cm(s, from, &m);
 }
@@ -154,16 +154,16 @@ static void forged_hellos(struct speaker *s)
 	attack_hello(s, &from, 0x1000 + s->nr);
 }
 
-static void knocks(struct speaker *s)
+static void initiations(struct speaker *s)
 {
-	say_knock(s, &s->own, NULL);
+	say_initiation(s, &s->own, NULL);
 }
 
-static void forged_knocks(struct speaker *s)
+static void forged_initiations(struct speaker *s)
 {
 	struct attack_from from = forged(s);
 
-	say_knock(s, &from, NULL);
+	say_initiation(s, &from, NULL);
 }
 
 /* ---- half-open ------------------------------------------------------------------- */
@@ -198,13 +198,13 @@ static void half_open(struct speaker *s)
 	if (s->heard.accepted)
 		attack_cm(s, &s->own, &rtu);
 	else
-		say_knock(s, &s->own, s->heard.cookie);
+		say_initiation(s, &s->own, s->heard.cookie);
 	s->heard.accepted = false;
 }
 
 /* ---- sizes ------------------------------------------------------------------------ */
 
-/* Each field of the REQ, of a hello and of a knock, at its least and its most. */
+/* Each field of the REQ, of a hello and of an initiation, at its least and its most. */
 static void sizes(struct speaker *s)
 {
 	static const uint8_t fill[] = { 0x00, 0xff, 0x7f, 0x80, 0x01 };
@@ -322,8 +322,8 @@ static void any_queue_pair(struct speaker *s)
 const struct attack_kind attack_kinds[] = {
 	{ "hellos", hellos },
 	{ "forged hellos", forged_hellos },
-	{ "knocks", knocks },
-	{ "forged knocks", forged_knocks },
+	{ "initiations", initiations },
+	{ "forged initiations", forged_initiations },
 	{ "half-open handshakes", half_open },
 	{ "sizes", sizes },
 	{ "as another", as_another },

@@ -348,9 +348,9 @@ static void want_session(struct life *l, const struct sess *victim,
 static void proof_hello(struct hostile *h, const struct cnode_config *cfg)
 {
 	struct life *l = h->life;
-	const struct pass *pass = l->bed.m.who.passes;
+	const struct pass *pass = l->bed.m.idents.passes;
 	union {
-		struct odrp_auth_knock knock;
+		struct odrp_auth_initiation initiation;
 		struct odrp_auth_req req;
 		uint64_t words[7];
 	} say;
@@ -362,7 +362,7 @@ static void proof_hello(struct hostile *h, const struct cnode_config *cfg)
 	say.req.magic = htobe32(ODRP_AUTH_MAGIC);
 	say.req.version = htobe16(ODRP_AUTH_VERSION + life_chance(l, 8));
 	say.req.role = 1 + life_below(l, 3);
-	say.knock.suite = say.req.role == ODRP_AUTH_HANDSHAKE ?
+	say.initiation.suite = say.req.role == ODRP_AUTH_HANDSHAKE ?
 			  ODRP_AUTH_HMAC_SHA256 : life_below(l, 5);
 	for (i = life_below(l, 4); pass && i; i--)
 		pass = pass->next;

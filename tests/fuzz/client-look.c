@@ -32,8 +32,8 @@ static void see_sess(const struct pool *pool, const struct sess *s)
 	for (i = 0; i < ring_slots(s->ring.log_len); i++)
 		if (s->ring.slot[i])
 			see_free(pool, be64toh(s->ring.slot[i]));
-	for (i = 0; i < s->hand.nr; i++)
-		see_free(pool, s->hand.at[i]);
+	for (i = 0; i < s->held.nr; i++)
+		see_free(pool, s->held.at[i]);
 }
 
 static void see_all_free(const struct life *l)

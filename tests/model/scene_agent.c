@@ -89,7 +89,7 @@ static void make_session(struct scene *s, struct scene_agent *a, unsigned int c)
 		.owner = scene_owner(c), .ring = s->ring[c],
 		.lease = { .target = has, .ceiling = has, .granted = has },
 		.armed = a->sess[c].armed, .lent = has + a->sess[c].armed,
-		.hand = { .at = a->hand[c], .max = SCENE_PAGES },
+		.held = { .at = a->hand[c], .max = SCENE_PAGES },
 		.tt = { .nr_slots = SCENE_SLOTS, .entries =
 			(volatile __be64 *)s->tt[c] },
 		.queues = a->queues[c],
@@ -306,7 +306,7 @@ static void clear(struct scene *s)
 	struct sess *sess = &s->agent->sess[0];
 
 	*taken_slot(sess) = 0;
-	sess->hand.at[sess->hand.nr++] = s->st.peeked;
+	sess->held.at[sess->held.nr++] = s->st.peeked;
 	sess->taken = ring_advance(sess->ring.log_len, sess->taken, 1);
 	sess->nr_taken--;
 	s->st.peeked = 0;
@@ -365,7 +365,7 @@ void scene_agent_apply(struct scene *s, uint8_t move)
 /* The queue that is asked next in the grace period says yes. */
 static bool next_passed(const struct sess *s)
 {
-	unsigned int at = s->hand.asking, nr = s->nr_queues * ODRP_WIRE_NR_CHAINS;
+	unsigned int at = s->held.asking, nr = s->nr_queues * ODRP_WIRE_NR_CHAINS;
 	const struct queue *q = NULL;
 
 	for (; at < nr && !q; at++)
@@ -384,10 +384,10 @@ static bool has_work(const struct scene_agent *a, const struct sess *s)
 	if (s->nr_taken)
 		return *taken_slot(s);
 	if (about < goal)
-		return s->hand.nr || a->pool.nr_free;
+		return s->held.nr || a->pool.nr_free;
 	if (about > goal)
 		return there && there <= ring_slots(s->ring.log_len) / 2;
-	return s->hand.nr && (!s->hand.waiting || !s->hand.marked || next_passed(s));
+	return s->held.nr && (!s->held.waiting || !s->held.marked || next_passed(s));
 }
 
 static bool may_run(const struct scene *s)
@@ -514,15 +514,15 @@ static uint64_t hash_session(const struct sess *s, uint64_t h)
 	uint64_t v[] = {
 		s->state, s->scan, s->lent, s->armed, s->nr_taken,
 		s->nr_taken ? s->taken : 0, s->lease.target, s->lease.granted,
-		s->hand.nr, s->hand.waiting,
-		s->hand.waiting ? s->hand.asking << 1 | s->hand.marked : 0,
+		s->held.nr, s->held.waiting,
+		s->held.waiting ? s->held.asking << 1 | s->held.marked : 0,
 	};
 	unsigned int n, c;
 	struct queue *q;
 
 	h = explore_mix(h, v, sizeof(v));
-	h = explore_mix(h, s->hand.at, s->hand.nr * sizeof(s->hand.at[0]));
-	if (!s->hand.waiting)	/* marked anew, with the next grace period */
+	h = explore_mix(h, s->held.at, s->held.nr * sizeof(s->held.at[0]));
+	if (!s->held.waiting)	/* marked anew, with the next grace period */
 		return h;
 	sess_for_each_queue(s, n, c, q)
 		h = explore_mix(h, &(uint64_t){ q->marked ? 1 + q->mark : 0 },
@@ -574,8 +574,8 @@ void scene_agent_pages(const struct scene *s, void *arg,
 	for (i = 0; i < a->pool.nr_free; i++)
 		see(arg, page_addr(a->pool.free[i]), POOL_NOBODY);
 	for (c = scene_agent_collected(s); c < SCENE_CNODES; c++)
-		for (i = 0; i < a->sess[c].hand.nr; i++)
-			see(arg, a->sess[c].hand.at[i], scene_owner(c));
+		for (i = 0; i < a->sess[c].held.nr; i++)
+			see(arg, a->sess[c].held.at[i], scene_owner(c));
 }
 
 /* When all is done, each has what it was lent; but who breaks the rules, or
@@ -591,7 +591,7 @@ static const char *left_undone(const struct scene *s)
 		return NULL;
 	for (c = s->st.killed; c < SCENE_CNODES; c++)
 		if (lend_about(&a->sess[c]) != lend_goal(&a->sess[c]) ||
-		    a->sess[c].hand.nr)
+		    a->sess[c].held.nr)
 			return "the agent: a ring that is not as it should be";
 	return NULL;
 }

@@ -181,8 +181,8 @@ void auth_sign_beat(const struct auth_key *key, uint64_t handle,
 		    struct odrp_wire_beat *beat, uint32_t len)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
-	struct odrp_auth_said said;
-	unsigned int nr = odrp_auth_pack_beat(htobe64(handle), beat, len, &said,
+	struct odrp_auth_prefix prefix;
+	unsigned int nr = odrp_auth_pack_beat(htobe64(handle), beat, len, &prefix,
 					      piece);
 
 	hmac(key->k, sizeof(key->k), piece, nr, sizeof(beat->mac), beat->mac);
@@ -201,8 +201,8 @@ void auth_sign_grant(const struct auth_key *key, uint64_t handle,
 		     struct odrp_wire_signed_grant *grant)
 {
 	struct odrp_auth_piece piece[ODRP_AUTH_PIECES];
-	struct odrp_auth_said said;
-	unsigned int nr = odrp_auth_pack_grant(htobe64(handle), &grant->grant, &said,
+	struct odrp_auth_prefix prefix;
+	unsigned int nr = odrp_auth_pack_grant(htobe64(handle), &grant->grant, &prefix,
 					       piece);
 
 	hmac(key->k, sizeof(key->k), piece, nr, sizeof(grant->mac), grant->mac);

@@ -40,19 +40,19 @@ struct odrp_auth_bound auth_bound(const struct auth_ends *ends, uint32_t qpn)
 
 /* ---- the initiator ---- */
 
-int auth_knock(const uint8_t *cookie, struct odrp_auth_knock *knock)
+int auth_initiate(const uint8_t *cookie, struct odrp_auth_initiation *initiation)
 {
 	if (cookie) {
-		memcpy(knock->cookie, cookie, sizeof(knock->cookie));
+		memcpy(initiation->cookie, cookie, sizeof(initiation->cookie));
 		return 0;
 	}
-	*knock = (struct odrp_auth_knock){
+	*initiation = (struct odrp_auth_initiation){
 		.magic = htobe32(ODRP_AUTH_MAGIC),
 		.version = htobe16(ODRP_AUTH_VERSION),
 		.role = ODRP_AUTH_HANDSHAKE,
 		.suite = ODRP_AUTH_HMAC_SHA256,
 	};
-	return random_draw(&knock->id, sizeof(knock->id));
+	return random_draw(&initiation->id, sizeof(initiation->id));
 }
 
 bool auth_is_cookie(const void *priv, size_t len,

@@ -46,7 +46,7 @@ struct auth_ask {
  * else the cookie of the REJ is put into *knock, which an earlier call has filled.
  * -EIO: the kernel gives no random number.
  */
-int auth_knock(const uint8_t *cookie, struct odrp_auth_knock *knock);
+int auth_initiate(const uint8_t *cookie, struct odrp_auth_initiation *initiation);
 /* Whether these len bytes are a REJ with a cookie; if so, copies it to ret_cookie. */
 bool auth_is_cookie(const void *priv, size_t len,
 		    uint8_t ret_cookie[ODRP_AUTH_MAC]);

@@ -60,7 +60,7 @@ struct run {
 	uint64_t partial;		/* likewise */
 	struct run_result *result;
 	int first_error;
-	char said[RUN_SAID_MAX];	/* of first_error */
+	char reason[RUN_REASON_MAX];	/* of first_error */
 };
 
 static void stats_add(struct far_stats *sum, const struct far_stats *more, int sign)
@@ -375,7 +375,7 @@ static void run_fail(struct run *run, const struct far_task *task, int err)
 	pthread_mutex_lock(&run->lock);
 	if (!run->first_error || (err == -ESTALE && run->first_error != err)) {
 		run->first_error = err;
-		snprintf(run->said, sizeof(run->said), "%s",
+		snprintf(run->reason, sizeof(run->reason), "%s",
 			 has_words(err) ? far_strerror_last(task) : "");
 	}
 	pthread_mutex_unlock(&run->lock);
@@ -616,7 +616,7 @@ static void run_reset(struct run *run, struct run_result *result)
 	run->nr_running = run->nr_threads;
 	run->nr_missing = 0;
 	run->first_error = 0;
-	run->said[0] = 0;
+	run->reason[0] = 0;
 	atomic_store(&run->start, 0);
 	atomic_store(&run->stop, 0);
 	atomic_store(&run->window, 0);
@@ -666,7 +666,7 @@ static int run_go(struct run *run, struct run_result *result)
 		return err;
 	result->tasks = run->nr_tasks;
 	result->first_error = run->first_error;
-	memcpy(result->said, run->said, sizeof(result->said));
+	memcpy(result->reason, run->reason, sizeof(result->reason));
 	for (i = 0; i < run->nr_threads; i++)
 		result->errors += run->thread[i].errors;
 	if (last->ops)

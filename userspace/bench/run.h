@@ -20,7 +20,7 @@
 #include "window.h"
 #include "ycsb.h"
 
-#define RUN_SAID_MAX	256
+#define RUN_REASON_MAX	256
 
 /* A run without two windows that agree ends after so many times run_ns. */
 #define RUN_MOST		4u
@@ -76,7 +76,7 @@ struct run_result {
 	int steady;			/* these two agree */
 	uint64_t errors;		/* operations that failed once the first window had begun */
 	int first_error;		/* -errno of the first one */
-	char said[RUN_SAID_MAX];	/* in words, of a connection's; or "" */
+	char reason[RUN_REASON_MAX];	/* in words, of a connection's; or "" */
 	uint64_t tasks;
 	double fairness;		/* least of mean operations of a task */
 	double little;			/* throughput x mean latency / tasks: 1 */

@@ -65,7 +65,7 @@ static int node_wait(struct btree_op *op, const struct btree_way *way, unsigned 
 	if (look % LOOKS != LOOKS - 1 || far_lock_is_free(word))
 		return 0;
 	/* what a broken connection has left behind; or it waits for the task that is at it */
-	if ((word & FAR_WHO_MASK) == far_who_am_i(op->task))
+	if ((word & FAR_OWNER_MASK) == far_owner_self(op->task))
 		return node_mend(op, way, level);
 	err = far_owner_dead(op->task, word);
 	return err > 0 ? node_mend(op, way, level) : err;

@@ -36,7 +36,7 @@ static int is_unknown(int err)
 uint64_t btree_new_version(struct btree_op *op)
 {
 	return far_rng_mix(far_rng_next(far_task_rng(op->task)) ^
-			   far_who_am_i(op->task));
+			   far_owner_self(op->task));
 }
 
 /* The part of an image that starts behind its word. */

@@ -131,7 +131,7 @@ int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
 {
 	enum far_chunk_state state = far_chunk_state(word);
 	uint32_t count = state == FAR_CHUNK_SPAN ? far_chunk_count(word) : 0;
-	uint64_t mine = far_chunk_word(client->who, state, count), found = word;
+	uint64_t mine = far_chunk_word(client->owner, state, count), found = word;
 	int err = 0;
 
 	if (state == FAR_CHUNK_TAIL)

@@ -208,7 +208,7 @@ static int alloc_grow(struct far_task *task, struct far_client *client, unsigned
 	if (!err && magazine)
 		magazine_fill(task, client, magazine, node, class);
 	if (err == -ENOSPC)
-		far_full_say(task, client, node, size);
+		far_full_explain(task, client, node, size);
 unlock:
 	far_gate_unlock(&client->grow_lock);
 	return err;

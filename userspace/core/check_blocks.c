@@ -142,8 +142,8 @@ static void block_judge(struct check *check, unsigned node, uint32_t page,
 				      node, page, block);
 	} else if (check_bit(n, n->held, page, block)) {
 		check->sum.free++;
-	} else if (check->others || (far_who_number(owner) &&
-				     (owner & FAR_WHO_MASK) != check->client->who)) {
+	} else if (check->others || (far_owner_number(owner) &&
+				     (owner & FAR_OWNER_MASK) != check->client->owner)) {
 		check->sum.retired++;	/* in the hands of a client that lives */
 	} else {
 		check->sum.leaked++;

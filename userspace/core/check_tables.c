@@ -15,7 +15,7 @@ static const char *state_name(enum far_chunk_state state)
 
 static void check_owner(struct check *check, unsigned node, uint32_t idx, uint64_t word)
 {
-	unsigned number = far_who_number(word), inc = far_who_incarnation(word);
+	unsigned number = far_owner_number(word), inc = far_owner_incarnation(word);
 	unsigned max = check->client->sb[check->client->arbiter].max_clients;
 
 	if (!number)
@@ -158,7 +158,7 @@ static int is_another(const struct check *check, unsigned number)
 	const struct far_client_entry *entry = &check->entry[number];
 
 	return number != check->client->number && far_claim_taken(entry->claim) &&
-	       !far_entry_is_dead(entry, far_who_incarnation(entry->claim));
+	       !far_entry_is_dead(entry, far_owner_incarnation(entry->claim));
 }
 
 static void check_clients(struct check *check)
@@ -167,7 +167,7 @@ static void check_clients(struct check *check)
 
 	for (unsigned n = 1; n <= max; n++) {
 		const struct far_client_entry *entry = &check->entry[n];
-		uint64_t inc = far_who_incarnation(entry->claim);
+		uint64_t inc = far_owner_incarnation(entry->claim);
 
 		if (entry->claim != far_claim(inc, far_claim_taken(entry->claim)))
 			check_problem(check, "client %u: its claim is %016" PRIx64, n,

@@ -58,7 +58,7 @@ static int chunk_claim(struct far_task *task, struct far_client *client, unsigne
 static int claim_among(struct far_task *task, struct far_client *client, unsigned node,
 		       uint32_t first, const uint64_t *words, uint32_t nr)
 {
-	uint64_t mine = far_chunk_word(client->who, FAR_CHUNK_PAGES, 0);
+	uint64_t mine = far_chunk_word(client->owner, FAR_CHUNK_PAGES, 0);
 	int err = 0;
 
 	for (uint32_t i = 0; i < nr && !err; i++) {
@@ -82,7 +82,7 @@ static int adopt_among(struct far_task *task, struct far_client *client, unsigne
 
 	for (uint32_t i = 0; i < nr && !err; i++) {
 		if (far_chunk_state(words[i]) != FAR_CHUNK_PAGES ||
-		    far_who_number(words[i]))
+		    far_owner_number(words[i]))
 			continue;
 		err = far_adopt(task, client, node, first + i, words[i]);
 		if (err == 1 && far_chunk_count(words[i]) !=
@@ -218,7 +218,7 @@ static int span_undo(struct far_task *task, struct far_client *client, unsigned 
 
 	for (uint32_t i = from; i < to && !err; i++)
 		err = far_swap(task, far_chunk_word_addr(client, node, head + i),
-			       far_chunk_word(client->who, FAR_CHUNK_TAIL, i), 0,
+			       far_chunk_word(client->owner, FAR_CHUNK_TAIL, i), 0,
 			       &found);
 	return err;
 }
@@ -232,10 +232,10 @@ static int span_claim(struct far_task *task, struct far_client *client, unsigned
 
 	for (i = nr; i-- > 1 && err == 1;)
 		err = chunk_claim(task, client, node, head + i,
-				  far_chunk_word(client->who, FAR_CHUNK_TAIL, i));
+				  far_chunk_word(client->owner, FAR_CHUNK_TAIL, i));
 	if (err == 1) {
 		err = chunk_claim(task, client, node, head,
-				  far_chunk_word(client->who, FAR_CHUNK_SPAN, nr));
+				  far_chunk_word(client->owner, FAR_CHUNK_SPAN, nr));
 		if (err == 1)
 			return 1;
 		i = 0;
@@ -284,7 +284,7 @@ int far_grow_span(struct far_task *task, struct far_client *client, unsigned nod
 		err = -ENOSPC;
 	if (err == 1)
 		err = far_chunk_own(task, client, node, at, chunks,
-				far_chunk_word(client->who, FAR_CHUNK_SPAN, chunks));
+				far_chunk_word(client->owner, FAR_CHUNK_SPAN, chunks));
 	if (!err)
 		*ret_addr = far_addr(node, far_chunk_off(sb, at));
 release:
@@ -306,9 +306,9 @@ static int span_give_back(struct far_task *task, struct far_client *client,
 		uint64_t addr = far_chunk_word_addr(client, node, chunk->idx + i);
 
 		err = far_swap(task, addr,
-			       far_chunk_word(client->who, FAR_CHUNK_TAIL, i), 0, &found);
+			       far_chunk_word(client->owner, FAR_CHUNK_TAIL, i), 0, &found);
 		if (!err && far_chunk_state(found) == FAR_CHUNK_TAIL &&
-		    far_chunk_count(found) == i && (found & FAR_WHO_MASK) != client->who)
+		    far_chunk_count(found) == i && (found & FAR_OWNER_MASK) != client->owner)
 			err = far_swap(task, addr, found, 0, &found);
 	}
 	if (err)

@@ -87,7 +87,7 @@ static void unclaim_at_nodes(const struct far_client_set *set, unsigned number)
 
 static bool entry_is_open(const struct far_client_entry *entry)
 {
-	unsigned incarnation = far_who_incarnation(entry->claim);
+	unsigned incarnation = far_owner_incarnation(entry->claim);
 
 	return incarnation < FAR_MAX_INCARNATION &&
 	       (!far_claim_taken(entry->claim) || entry->fenced >= incarnation);
@@ -103,8 +103,8 @@ static unsigned pick_number(const struct far_client_entry *entry, unsigned max)
 
 	for (unsigned n = 1; n <= max; n++) {
 		if (entry_is_open(&entry[n]) &&
-		    (!best || far_who_incarnation(entry[n].claim) <
-			      far_who_incarnation(entry[best].claim)))
+		    (!best || far_owner_incarnation(entry[n].claim) <
+			      far_owner_incarnation(entry[best].claim)))
 			best = n;
 	}
 	return best;
@@ -120,7 +120,7 @@ static uint64_t entry_at(const struct far_client *client, unsigned number)
 static int take_number(struct far_task *task, struct far_client *client,
 		       unsigned number, const struct far_client_entry *entry)
 {
-	unsigned incarnation = far_who_incarnation(entry->claim) + 1;
+	unsigned incarnation = far_owner_incarnation(entry->claim) + 1;
 	uint64_t found;
 	int err = claim_at_nodes(&client->set, number);
 
@@ -134,7 +134,7 @@ static int take_number(struct far_task *task, struct far_client *client,
 	}
 	client->number = number;
 	client->incarnation = incarnation;
-	client->who = far_who(number, incarnation);
+	client->owner = far_owner(number, incarnation);
 	return 1;
 }
 

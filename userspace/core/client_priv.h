@@ -77,7 +77,7 @@ struct far_client {
 	struct far_sb *sb;	/* of each node */
 	unsigned arbiter;
 	unsigned number, incarnation;
-	uint64_t who;		/* both, as in words */
+	uint64_t owner;		/* both, as in words */
 
 	/* threads: the list only grows */
 	_Atomic(struct far_client_thread *) threads;
@@ -131,7 +131,7 @@ struct far_client {
 	bool left;				/* a chunk that is not empty was given up */
 
 	_Atomic(struct far_owed *) owed;	/* see owed.h */
-	atomic_uint nonce;			/* see far_who_nonce() */
+	atomic_uint nonce;			/* see far_owner_nonce() */
 	atomic_uint nr_owed;			/* those that are being paid count, too */
 };
 
@@ -254,8 +254,8 @@ int far_adopt(struct far_task *task, struct far_client *client, unsigned node,
  */
 void far_full_count(const struct far_client *client, uint64_t word, uint32_t *held,
 		    struct far_full *full);
-int far_full_say(struct far_task *task, const struct far_client *client, unsigned node,
-		 uint64_t size);
+int far_full_explain(struct far_task *task, const struct far_client *client, unsigned node,
+		     uint64_t size);
 
 /*
  * scavenge.c, with grow_lock: adopts chunks of dead clients, and those without an owner

@@ -100,7 +100,7 @@ static int dir_read(struct far_task *task, struct far_dir_entry *dir, uint64_t *
 static int dir_try_lock(struct far_task *task, const struct far_client *client,
 			uint64_t *expect)
 {
-	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	uint64_t mine = far_lock_word(client->owner, 0, 0, 0), found;
 	int err = far_swap(task, lock_addr(client), *expect, mine, &found);
 
 	if (err)
@@ -117,7 +117,7 @@ static int dir_try_lock(struct far_task *task, const struct far_client *client,
 		return 1;
 	}
 	*expect = 0;
-	if (!far_who_number(found))
+	if (!far_owner_number(found))
 		return 0;
 	err = far_owner_dead(task, found);
 	if (err > 0)
@@ -133,7 +133,7 @@ static int dir_try_lock(struct far_task *task, const struct far_client *client,
  */
 static int dir_give_back(struct far_task *task, const struct far_client *client)
 {
-	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	uint64_t mine = far_lock_word(client->owner, 0, 0, 0), found;
 	int err = 0;
 
 	for (unsigned i = 0; i < DIR_TRIES; i++) {
@@ -157,7 +157,7 @@ static void dir_release(struct far_task *task, struct far_client *client)
 
 void far_dir_pay(struct far_task *task, struct far_client *client)
 {
-	uint64_t mine = far_lock_word(client->who, 0, 0, 0), found;
+	uint64_t mine = far_lock_word(client->owner, 0, 0, 0), found;
 
 	if (!atomic_load(&client->dir_owed) || far_is_loose(task, client->arbiter) ||
 	    atomic_exchange_explicit(&client->dir_lock, true, memory_order_acquire))
@@ -225,7 +225,7 @@ static int dir_free_index(struct far_task *task, const struct far_dir_entry *dir
 		if (!state_sum(dir[i].state))
 			return i;
 	}
-	far_task_say(task, "all %u names of the space are taken", FAR_NR_NAMES);
+	far_task_explain(task, "all %u names of the space are taken", FAR_NR_NAMES);
 	return -ENOSPC;
 }
 

@@ -18,7 +18,7 @@ static void ops_fail(struct far_task *task, struct far_ops *ops, int err,
 	if (ops->error)
 		return;
 	ops->error = err;
-	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+	vsnprintf(task->reason, sizeof(task->reason), fmt, ap);
 }
 
 int far_task_fail(struct far_task *task, int err, const char *fmt, ...)
@@ -31,12 +31,12 @@ int far_task_fail(struct far_task *task, int err, const char *fmt, ...)
 	return err;
 }
 
-void far_task_say(struct far_task *task, const char *fmt, ...)
+void far_task_explain(struct far_task *task, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(task->said, sizeof(task->said), fmt, ap);
+	vsnprintf(task->reason, sizeof(task->reason), fmt, ap);
 	va_end(ap);
 }
 
@@ -52,7 +52,7 @@ static void fail(struct far_task *task, struct far_ops *ops, int err, const char
 
 const char *far_strerror_last(const struct far_task *task)
 {
-	return task->said;
+	return task->reason;
 }
 
 /* What a back end says, in the words of far_sync(). */

@@ -11,7 +11,7 @@
 void far_full_count(const struct far_client *client, uint64_t word, uint32_t *held,
 		    struct far_full *full)
 {
-	unsigned number = far_who_number(word);
+	unsigned number = far_owner_number(word);
 	enum far_chunk_state state = far_chunk_state(word);
 	uint32_t nr = state == FAR_CHUNK_SPAN ? far_chunk_count(word) : 1;
 
@@ -33,8 +33,8 @@ void far_full_count(const struct far_client *client, uint64_t word, uint32_t *he
 	}
 }
 
-int far_full_say(struct far_task *task, const struct far_client *client, unsigned node,
-		 uint64_t size)
+int far_full_explain(struct far_task *task, const struct far_client *client, unsigned node,
+		     uint64_t size)
 {
 	const struct far_sb *sb = &client->sb[node];
 	const struct far_full *full = &client->full[node];
@@ -46,9 +46,9 @@ int far_full_say(struct far_task *task, const struct far_client *client, unsigne
 	if (full->free)
 		snprintf(row, sizeof(row), ", and not %" PRIu64 " in a row",
 			 (size + sb->chunk_size - 1) / sb->chunk_size);
-	far_task_say(task, "node %u has no room for %" PRIu64 " bytes: of its %u chunks of %"
-		     PRIu64 " KiB this client has %u, others have %u%s, nobody has %u, and "
-		     "%u are free%s", node, size, sb->nr_chunks, sb->chunk_size >> 10,
-		     full->mine, full->others, most, full->left, full->free, row);
+	far_task_explain(task, "node %u has no room for %" PRIu64 " bytes: of its %u chunks of %"
+			 PRIu64 " KiB this client has %u, others have %u%s, nobody has %u, and "
+			 "%u are free%s", node, size, sb->nr_chunks, sb->chunk_size >> 10,
+			 full->mine, full->others, most, full->left, full->free, row);
 	return -ENOSPC;
 }

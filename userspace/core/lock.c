@@ -49,7 +49,7 @@ static bool is_unknown(int err)
 
 static bool is_mine(const struct far_task *task, uint64_t word)
 {
-	return (word & FAR_WHO_MASK) == far_who_am_i(task);
+	return (word & FAR_OWNER_MASK) == far_owner_self(task);
 }
 
 static void pause_before(struct far_task *task, unsigned try)
@@ -78,7 +78,7 @@ static bool lock_matches(const struct far_lock *lock)
 /* The word of whoever holds it with that log slot, in front of what a free one says. */
 static uint64_t word_held(struct far_task *task, unsigned slot, uint64_t word)
 {
-	return far_lock_word(far_who_am_i(task), slot, far_lock_flags(word),
+	return far_lock_word(far_owner_self(task), slot, far_lock_flags(word),
 			     far_lock_sum(word));
 }
 
@@ -96,7 +96,7 @@ static int word_read(struct far_lock *lock, struct scratch *scratch)
 static void word_owe(struct far_lock *lock, uint64_t word)
 {
 	if (is_mine(lock->task, word))
-		far_owe(lock->task, lock->addr, word, far_who_nobody(word));
+		far_owe(lock->task, lock->addr, word, far_owner_nobody(word));
 }
 
 static void words_owe(struct far_lock *lock, uint64_t word)

@@ -164,7 +164,7 @@ uint32_t far_lock_checksum(const void *contents, size_t len);
 
 static inline bool far_lock_is_free(uint64_t word)
 {
-	return !far_who_number(word);
+	return !far_owner_number(word);
 }
 
 /* The word without its owner: flags and checksum. */

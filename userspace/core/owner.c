@@ -7,12 +7,12 @@
 #include "client_priv.h"
 #include "task.h"
 
-uint64_t far_who_am_i(const struct far_task *task)
+uint64_t far_owner_self(const struct far_task *task)
 {
-	return far_task_client(task)->who;
+	return far_task_client(task)->owner;
 }
 
-uint32_t far_who_nonce(struct far_task *task)
+uint32_t far_owner_nonce(struct far_task *task)
 {
 	return atomic_fetch_add_explicit(&far_task_client(task)->nonce, 1,
 					 memory_order_relaxed);
@@ -20,7 +20,7 @@ uint32_t far_who_nonce(struct far_task *task)
 
 bool far_entry_is_dead(const struct far_client_entry *entry, unsigned incarnation)
 {
-	unsigned now = far_who_incarnation(entry->claim);
+	unsigned now = far_owner_incarnation(entry->claim);
 
 	return entry->fenced >= incarnation || now > incarnation ||
 	       (now == incarnation && !far_claim_taken(entry->claim));
@@ -31,7 +31,7 @@ static int entry_is_dead(struct far_task *task, uint64_t word)
 {
 	struct far_client *client = far_task_client(task);
 	const struct far_sb *sb = &client->sb[client->arbiter];
-	unsigned number = far_who_number(word);
+	unsigned number = far_owner_number(word);
 	struct far_client_entry *entry;
 	size_t mark = far_buf_mark(task);
 	int err = -ENOMEM;
@@ -44,7 +44,7 @@ static int entry_is_dead(struct far_task *task, uint64_t word)
 	err = far_fetch(task, far_addr(client->arbiter, far_client_entry_off(sb, number)),
 			entry, sizeof(*entry));
 	if (!err)
-		err = far_entry_is_dead(entry, far_who_incarnation(word));
+		err = far_entry_is_dead(entry, far_owner_incarnation(word));
 release:
 	far_buf_release(task, mark);
 	return err;
@@ -52,14 +52,14 @@ release:
 
 int far_owner_dead(struct far_task *task, uint64_t word)
 {
-	if ((word & FAR_WHO_MASK) == far_who_am_i(task))
+	if ((word & FAR_OWNER_MASK) == far_owner_self(task))
 		return 0;
 	return entry_is_dead(task, word);
 }
 
 int far_am_i_fenced(struct far_task *task)
 {
-	int err = entry_is_dead(task, far_who_am_i(task));
+	int err = entry_is_dead(task, far_owner_self(task));
 
 	if (err <= 0)
 		return err;

@@ -9,11 +9,11 @@
 
 #include "../space/layout.h"
 
-/* Number and incarnation of this client in their places of a word (FAR_WHO_MASK). */
-uint64_t far_who_am_i(const struct far_task *task);
+/* Number and incarnation of this client in their places of a word (FAR_OWNER_MASK). */
+uint64_t far_owner_self(const struct far_task *task);
 
 /* A number for such a word, another one than those before it of this client (32 bits). */
-uint32_t far_who_nonce(struct far_task *task);
+uint32_t far_owner_nonce(struct far_task *task);
 
 /*
  * Whether the owner in word can do nothing any more: 1 after its fence, or after it

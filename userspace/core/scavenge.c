@@ -23,11 +23,11 @@ struct scavenger {
 /* Whether a word's owner is another client that is dead. */
 static bool owner_is_dead(const struct scavenger *s, uint64_t word)
 {
-	unsigned number = far_who_number(word);
+	unsigned number = far_owner_number(word);
 
 	return number && number <= s->max_clients &&
-	       (word & FAR_WHO_MASK) != s->client->who &&
-	       far_entry_is_dead(&s->entry[number], far_who_incarnation(word));
+	       (word & FAR_OWNER_MASK) != s->client->owner &&
+	       far_entry_is_dead(&s->entry[number], far_owner_incarnation(word));
 }
 
 static bool is_for_us(const struct scavenger *s, unsigned node, uint32_t idx,
@@ -38,10 +38,10 @@ static bool is_for_us(const struct scavenger *s, unsigned node, uint32_t idx,
 	if (state == FAR_CHUNK_FREE || state >= FAR_CHUNK_NR_STATES)
 		return false;
 	/* Ours in far memory only, since a verb failed. */
-	if ((word & FAR_WHO_MASK) == s->client->who)
+	if ((word & FAR_OWNER_MASK) == s->client->owner)
 		return state != FAR_CHUNK_TAIL &&
 		       !atomic_load(&s->client->heap.node[node].chunk[idx]);
-	if (far_who_number(word))
+	if (far_owner_number(word))
 		return owner_is_dead(s, word);
 	return state == FAR_CHUNK_SPAN ? s->wanted || s->for_room :
 	       state == FAR_CHUNK_PAGES && far_chunk_count(word) != s->wanted;

@@ -84,6 +84,6 @@ __attribute__((format(printf, 3, 4)))
 int far_task_fail(struct far_task *task, int err, const char *fmt, ...);
 /* The words of an error that no operation on far memory has: far_strerror_last(). */
 __attribute__((format(printf, 2, 3)))
-void far_task_say(struct far_task *task, const char *fmt, ...);
+void far_task_explain(struct far_task *task, const char *fmt, ...);
 
 #endif

@@ -35,7 +35,7 @@
 #include "wait.h"
 
 #define FAR_MAX_TASKS	1024u
-#define FAR_SAID_MAX	256u	/* bytes of far_strerror_last() */
+#define FAR_REASON_MAX	256u	/* bytes of far_strerror_last() */
 
 /* Tasks in order of arrival; by far_task.next. */
 struct far_queue {
@@ -95,7 +95,7 @@ struct far_task {
 	uint64_t *cas_found;		/* registered, for far_backoff_cas() */
 
 	struct far_arena arena;
-	char said[FAR_SAID_MAX];
+	char reason[FAR_REASON_MAX];
 };
 
 struct far_thread {

@@ -23,7 +23,7 @@
 /* Places 1 to nr are in use; place 0 is the NIC's. */
 struct far_fds {
 	unsigned nr;
-	uint64_t look_at;	/* the clock from which a thread that does not sleep looks */
+	uint64_t next_look;	/* the clock from which a thread that does not sleep looks */
 	struct far_task **task;	/* who waits for the descriptor at the same place */
 	struct pollfd fd[];
 };
@@ -136,7 +136,7 @@ static void fds_add(struct far_task *task, int fd, int events)
 
 	fds->fd[at] = (struct pollfd) { .fd = fd, .events = events };
 	fds->task[at] = task;
-	fds->look_at = 0;
+	fds->next_look = 0;
 	task->fd_at = at;
 	task->fd_result = 0;
 }
@@ -183,12 +183,12 @@ static void fds_poll(struct far_thread *thread, int nic_fd, uint64_t until)
 		if (found)
 			fds_end(fds->task[at], found & POLLNVAL ? -EBADF : found);
 	}
-	fds->look_at = now + LOOK_NS;
+	fds->next_look = now + LOOK_NS;
 }
 
 void far_fds_look(struct far_thread *thread)
 {
-	if (far_thread_now(thread) >= thread->fds->look_at)
+	if (far_thread_now(thread) >= thread->fds->next_look)
 		fds_poll(thread, -1, 0);
 }
 

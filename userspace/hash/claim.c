@@ -22,7 +22,7 @@
 
 uint64_t hash_claim_word(struct hash_op *op, uint64_t idle)
 {
-	return hash_claim(idle, far_who_am_i(op->task), far_who_nonce(op->task));
+	return hash_claim(idle, far_owner_self(op->task), far_owner_nonce(op->task));
 }
 
 /* What the header is when the claim in it is gone. */

@@ -37,7 +37,7 @@ uint64_t hash_copy_noted(const struct hash_sub *head, uint64_t note)
 
 static int is_mine(const struct hash_copy *copy, uint64_t word)
 {
-	return (word & FAR_WHO_MASK) == far_who_am_i(copy->task);
+	return (word & FAR_OWNER_MASK) == far_owner_self(copy->task);
 }
 
 /* Nobody knows whether this note of this client is there: if so, it shall be nobody's. */
@@ -100,7 +100,7 @@ static void copy_drop(struct hash_copy *copy)
 /* The note of a client that is dead, or of nobody, becomes this client's. */
 static int copy_inherit(struct hash_copy *copy, uint64_t noted)
 {
-	uint64_t mine = hash_copy_word(far_who_am_i(copy->task), hash_copy_off(noted));
+	uint64_t mine = hash_copy_word(far_owner_self(copy->task), hash_copy_off(noted));
 	int ret = copy_swap(copy, noted, mine);
 
 	/* whoever had it publishes nothing any more, but may have done so: look again */
@@ -145,7 +145,7 @@ static int copy_new(struct hash_copy *copy)
 		ret = far_alloc(copy->task, copy->shard, copy->len, &copy->addr);
 	if (ret)
 		return ret;
-	mine = hash_copy_word(far_who_am_i(copy->task), far_addr_off(copy->addr));
+	mine = hash_copy_word(far_owner_self(copy->task), far_addr_off(copy->addr));
 	ret = copy_swap(copy, 0, mine);
 	if (ret < 0)
 		hash_copy_lost(copy);
@@ -166,7 +166,7 @@ static int copy_look(struct hash_copy *copy, unsigned round)
 	if (is_mine(copy, noted))
 		return far_is_loose(copy->task, copy->shard) ? copy_help(copy, round) :
 							       copy_keep(copy, noted);
-	if (far_who_number(noted))
+	if (far_owner_number(noted))
 		dead = far_owner_dead(copy->task, noted);
 	if (dead < 0)
 		return dead;

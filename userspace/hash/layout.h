@@ -114,7 +114,7 @@ struct hash_bucket {
  * nonce are zero but while somebody claims the bucket for an insert. moving: a split
  * of this depth is under way. Headers of overflow buckets are zero.
  */
-#define HASH_WHO_MASK		(~UINT64_C(0) << 36)
+#define HASH_OWNER_MASK		(~UINT64_C(0) << 36)
 #define HASH_CLAIM_MASK		(~UINT64_C(0) << 16)
 #define HASH_MOVING		(UINT64_C(1) << 6)
 #define HASH_NONCE_BITS		20
@@ -124,9 +124,9 @@ static inline uint64_t hash_idle(unsigned depth, uint32_t suffix)
 	return (uint64_t)(suffix & 0xff) << 8 | depth;
 }
 
-static inline uint64_t hash_claim(uint64_t idle, uint64_t who, uint32_t nonce)
+static inline uint64_t hash_claim(uint64_t idle, uint64_t owner, uint32_t nonce)
 {
-	return (who & HASH_WHO_MASK) |
+	return (owner & HASH_OWNER_MASK) |
 	       (uint64_t)(nonce & ((1u << HASH_NONCE_BITS) - 1)) << 16 | idle;
 }
 
@@ -141,23 +141,23 @@ static inline int hash_claimed(uint64_t header)
 }
 
 /* hash_sub.splitter: who, and the depth of the split. */
-static inline uint64_t hash_splitter(uint64_t who, unsigned depth)
+static inline uint64_t hash_splitter(uint64_t owner, unsigned depth)
 {
-	return (who & HASH_WHO_MASK) | UINT64_C(1) << 6 | depth;
+	return (owner & HASH_OWNER_MASK) | UINT64_C(1) << 6 | depth;
 }
 
 /*
  * hash_sub.copy: owner and incarnation (0: nobody), and the offset of the copy of a split,
  * in units, on the node of its shard. 0: none.
  */
-static inline uint64_t hash_copy_word(uint64_t who, uint64_t off)
+static inline uint64_t hash_copy_word(uint64_t owner, uint64_t off)
 {
-	return (who & HASH_WHO_MASK) | off / HASH_UNIT;
+	return (owner & HASH_OWNER_MASK) | off / HASH_UNIT;
 }
 
 static inline uint64_t hash_copy_off(uint64_t copy)
 {
-	return (copy & ~HASH_WHO_MASK) * HASH_UNIT;
+	return (copy & ~HASH_OWNER_MASK) * HASH_UNIT;
 }
 
 /*

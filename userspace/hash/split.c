@@ -542,7 +542,7 @@ static int split_do(struct split *split)
 	size_t mark = far_buf_mark(split->task);
 	int ret;
 
-	split->mine = hash_splitter(far_who_am_i(split->task), split->depth);
+	split->mine = hash_splitter(far_owner_self(split->task), split->depth);
 	split->groups = split->hash->groups < PIECE_GROUPS ? split->hash->groups : PIECE_GROUPS;
 	ret = split_buffers(split);
 	split->copy = (struct hash_copy) {

@@ -13,7 +13,7 @@
 
 int far_key_read(const char *text, struct far_key *ret_key, char *why, size_t len)
 {
-	char dir[PATH_LEN] = SECRET_DIR, said[SECRET_WHY_MAX];
+	char dir[PATH_LEN] = SECRET_DIR, reason[SECRET_WHY_MAX];
 	const char *slash = text ? strrchr(text, '/') : NULL;
 	const char *name = slash ? slash + 1 : text;
 	struct secrets secrets;
@@ -26,9 +26,9 @@ int far_key_read(const char *text, struct far_key *ret_key, char *why, size_t le
 		memcpy(dir, text, slash - text + 1);
 		dir[slash - text + 1] = 0;
 	}
-	err = secret_read(dir, name, &secrets, said);
+	err = secret_read(dir, name, &secrets, reason);
 	if (err)
-		return far_why(why, len, err, "key=%s: %s", text, said);
+		return far_why(why, len, err, "key=%s: %s", text, reason);
 	*ret_key = (struct far_key){ .set = true };
 	snprintf(ret_key->name, sizeof(ret_key->name), "%s", name);
 	memcpy(ret_key->secret, secrets.secret[0], sizeof(ret_key->secret));

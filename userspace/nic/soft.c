@@ -125,28 +125,28 @@ static int conf_check(const struct soft_conf *conf, char *why, size_t len)
 }
 
 /* Passes on what the NIC's parser says; adds our words to its list of known words. */
-static int conf_complain(const char *said, int err, char *why, size_t len)
+static int conf_complain(const char *reason, int err, char *why, size_t len)
 {
-	const char *unknown = "unknown; expected ", *at = strstr(said, unknown);
+	const char *unknown = "unknown; expected ", *at = strstr(reason, unknown);
 
 	if (!at)
-		return far_why(why, len, err, "soft: %s", said);
+		return far_why(why, len, err, "soft: %s", reason);
 	at += strlen(unknown);
 	return far_why(why, len, err, "soft: %.*snodes, key, connect_ms, %s",
-		       (int)(at - said), said, at);
+		       (int)(at - reason), reason, at);
 }
 
 static int conf_parse(const char *text, struct soft_conf *conf, char *why, size_t len)
 {
-	char words[WORDS_MAX] = "", said[NIC_SOFT_WHY_MAX];
+	char words[WORDS_MAX] = "", reason[NIC_SOFT_WHY_MAX];
 	bool nodes_given = false;
 	int err = conf_split(text, conf, &nodes_given, words, why, len);
 
 	if (err)
 		return err;
-	err = nic_soft_parse_joined(words, &conf->opts, said);
+	err = nic_soft_parse_joined(words, &conf->opts, reason);
 	if (err)
-		return conf_complain(said, err, why, len);
+		return conf_complain(reason, err, why, len);
 	/* Injected faults differ from run to run, unless a seed is given. */
 	if (!conf->opts.nic.seed)
 		conf->opts.nic.seed = far_rng_any_seed();
@@ -198,7 +198,7 @@ static void nodes_free(struct soft_nic *soft)
 
 static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, size_t len)
 {
-	char said[NIC_SOFT_WHY_MAX];
+	char reason[NIC_SOFT_WHY_MAX];
 	int err = 0;
 
 	while (soft->nodes.nr < conf->nr_nodes && !err)
@@ -208,11 +208,11 @@ static int dev_open(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 		goto free_nodes;
 	}
 	if (conf->asks_ip)
-		err = nic_soft_ask_address(&conf->opts, conf->connect_ms, said);
+		err = nic_soft_ask_address(&conf->opts, conf->connect_ms, reason);
 	if (!err)
-		err = nic_soft_open(&conf->opts, &soft->dev, said);
+		err = nic_soft_open(&conf->opts, &soft->dev, reason);
 	if (err) {
-		far_why(why, len, err, "soft: %s", said);
+		far_why(why, len, err, "soft: %s", reason);
 		goto free_nodes;
 	}
 	err = soft->dev->ops->pd_alloc(soft->dev, &soft->pdn);

@@ -13,7 +13,7 @@
 
 #define SHAKE_NS	UINT64_C(5000000000)
 #define LOOK_NS		200000
-#define MAX_KNOCKS	3
+#define MAX_INITIATIONS	3
 
 static bool is_local(const struct soft_nic *soft, __be32 ip)
 {
@@ -70,9 +70,9 @@ static int handshake_exchange(struct soft_nic *soft, struct far_mail *mail,
 	return err;
 }
 
-/* One try. -EAGAIN: try again with *say, which has the memory node's cookie now. */
-static int handshake_knock(struct soft_nic *soft, __be32 ip,
-			   struct odrp_auth_knock *say, struct far_pass *pass)
+/* One try. -EAGAIN: try again with *initiation, which has the memory node's cookie now. */
+static int handshake_try(struct soft_nic *soft, __be32 ip,
+			 struct odrp_auth_initiation *initiation, struct far_pass *pass)
 {
 	uint8_t cookie[ODRP_AUTH_MAC];
 	struct soft_conn conn;
@@ -82,7 +82,7 @@ static int handshake_knock(struct soft_nic *soft, __be32 ip,
 
 	if (err)
 		return err;
-	err = soft_conn_open(soft, ip, say, sizeof(*say), mail.qpn, &conn);
+	err = soft_conn_open(soft, ip, initiation, sizeof(*initiation), mail.qpn, &conn);
 	if (err)
 		goto free_mail;
 	err = soft_conn_wait(soft, &conn, &up);
@@ -93,7 +93,7 @@ static int handshake_knock(struct soft_nic *soft, __be32 ip,
 	if (!err && up)
 		err = handshake_exchange(soft, &mail, &conn, pass);
 	else if (!err && auth_is_cookie(conn.priv, conn.priv_len, cookie))
-		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
+		err = auth_initiate(cookie, initiation) ? -EIO : -EAGAIN;
 	else if (!err)
 		err = far_hello_refusal(conn.priv, conn.priv_len) == -EINPROGRESS ?
 		      -EINPROGRESS : -ECONNREFUSED;
@@ -109,15 +109,15 @@ free_mail:
 static int handshake_run(void *arg, __be32 ip, struct far_pass *pass)
 {
 	struct soft_nic *soft = arg;
-	struct odrp_auth_knock say;
+	struct odrp_auth_initiation initiation;
 	unsigned tries;
-	int err = auth_knock(NULL, &say);
+	int err = auth_initiate(NULL, &initiation);
 
 	if (err)
 		return err;
 	err = -EAGAIN;
-	for (tries = 0; tries < MAX_KNOCKS && err == -EAGAIN; tries++)
-		err = handshake_knock(soft, ip, &say, pass);
+	for (tries = 0; tries < MAX_INITIATIONS && err == -EAGAIN; tries++)
+		err = handshake_try(soft, ip, &initiation, pass);
 	return err == -EAGAIN ? -ECONNREFUSED : err;
 }
 

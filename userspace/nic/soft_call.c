@@ -139,8 +139,8 @@ int soft_conn_wait(struct soft_nic *soft, struct soft_conn *conn, bool *ret_up)
 }
 
 /* Sends the connection request, signed if there is a pass. */
-static int conn_say(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
-		    struct far_pass *pass, uint32_t qpn, struct soft_conn *conn)
+static int conn_send_request(struct soft_nic *soft, __be32 ip, const struct odrp_far_hello *hello,
+			     struct far_pass *pass, uint32_t qpn, struct soft_conn *conn)
 {
 	struct odrp_auth_far req;
 
@@ -180,7 +180,7 @@ static int call_once(struct soft_nic *soft, __be32 ip,
 			 ret_qp);
 	if (err)
 		return err;
-	err = conn_say(soft, ip, hello, &pass, ret_qp->qpn, ret_conn);
+	err = conn_send_request(soft, ip, hello, &pass, ret_qp->qpn, ret_conn);
 	if (err)
 		goto free_qp;
 	err = conn_answer(soft, &pass, hello->role, ret_conn, ret_up);

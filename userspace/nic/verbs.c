@@ -258,15 +258,15 @@ static int node_ip(const struct verbs_nic *verbs, const struct nic_verbs_opts *o
 static int node_make(struct verbs_nic *verbs, char *why, size_t len)
 {
 	struct nic_verbs_opts opts;
-	char said[NIC_VERBS_WHY_MAX];
+	char reason[NIC_VERBS_WHY_MAX];
 	struct nic *dev;
 	__be32 ip;
-	int err = nic_verbs_parse(verbs_name(verbs), &opts, said);
+	int err = nic_verbs_parse(verbs_name(verbs), &opts, reason);
 
 	if (!err)
-		err = nic_verbs_open(&opts, &dev, said);
+		err = nic_verbs_open(&opts, &dev, reason);
 	if (err)
-		return far_why(why, len, err, "%s", said);
+		return far_why(why, len, err, "%s", reason);
 	err = node_ip(verbs, &opts, &ip);
 	if (err) {
 		dev->ops->close(dev);
@@ -291,7 +291,7 @@ static int objects_make(struct verbs_nic *verbs, char *why, size_t len)
 	verbs->pd = ibv_alloc_pd(verbs->ctx);
 	err = verbs_errno(!verbs->pd);
 	if (err)
-		goto say;
+		goto fail;
 	verbs->cq = ibv_create_cq(verbs->ctx, 1, NULL, NULL, 0);
 	err = verbs_errno(!verbs->cq);
 	if (err)
@@ -307,7 +307,7 @@ destroy_cq:
 	return rdma_why(why, len, err);
 dealloc_pd:
 	ibv_dealloc_pd(verbs->pd);
-say:
+fail:
 	return far_why(why, len, err, "verbs: %s: %s", verbs_name(verbs), strerror(-err));
 }
 

@@ -10,7 +10,7 @@
 
 #define SHAKE_NS	UINT64_C(5000000000)
 #define LOOK_NS		200000
-#define MAX_KNOCKS	3
+#define MAX_INITIATIONS	3
 #define NR_MESSAGES	2	/* of each direction */
 #define ROOM		192
 
@@ -173,16 +173,16 @@ static __be32 ip_of(const struct sockaddr *sa)
 	       ((const struct sockaddr_in *)sa)->sin_addr.s_addr : 0;
 }
 
-/* One try. -EAGAIN: try again with *say, which has the memory node's cookie now. */
-static int handshake_knock(struct verbs_nic *verbs, const struct verbs_addr *addr,
-			   struct odrp_auth_knock *say, struct far_pass *pass)
+/* One try. -EAGAIN: try again with *initiation, which has the memory node's cookie now. */
+static int handshake_try(struct verbs_nic *verbs, const struct verbs_addr *addr,
+			 struct odrp_auth_initiation *initiation, struct far_pass *pass)
 {
 	uint8_t cookie[ODRP_AUTH_MAC];
 	struct talk talk;
 	int err = talk_open(verbs, addr, &talk);
 
 	if (!err)
-		err = verbs_connect(verbs, talk.conn, say, sizeof(*say));
+		err = verbs_connect(verbs, talk.conn, initiation, sizeof(*initiation));
 	if (!err && verbs_conn_state(verbs, talk.conn) == VERBS_CONN_READY) {
 		pass->ends = (struct auth_ends){
 			.cnode_ip = ip_of(rdma_get_local_addr(talk.conn->id)),
@@ -193,7 +193,7 @@ static int handshake_knock(struct verbs_nic *verbs, const struct verbs_addr *add
 		err = handshake_exchange(verbs, &talk, pass);
 	} else if (err == -ECONNREFUSED &&
 		   auth_is_cookie(talk.conn->priv, talk.conn->priv_len, cookie)) {
-		err = auth_knock(cookie, say) ? -EIO : -EAGAIN;
+		err = auth_initiate(cookie, initiation) ? -EIO : -EAGAIN;
 	}
 	talk_close(verbs, &talk);
 	return err;
@@ -207,15 +207,15 @@ struct call {
 static int handshake_run(void *arg, __be32 ip, struct far_pass *pass)
 {
 	const struct call *call = arg;
-	struct odrp_auth_knock say;
+	struct odrp_auth_initiation initiation;
 	unsigned tries;
-	int err = auth_knock(NULL, &say);
+	int err = auth_initiate(NULL, &initiation);
 
 	if (err)
 		return err;
 	err = -EAGAIN;
-	for (tries = 0; tries < MAX_KNOCKS && err == -EAGAIN; tries++)
-		err = handshake_knock(call->verbs, call->addr, &say, pass);
+	for (tries = 0; tries < MAX_INITIATIONS && err == -EAGAIN; tries++)
+		err = handshake_try(call->verbs, call->addr, &initiation, pass);
 	return err == -EAGAIN ? -ECONNREFUSED : err;
 }
 

@@ -165,8 +165,8 @@ int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *
  * Sends the request, signed if there is a pass, and waits for the answer. With a pass,
  * -ECONNREFUSED for an answer whose MAC is wrong or missing; the pass is dropped then.
  */
-static int conn_say(struct verbs_nic *verbs, struct verbs_conn *conn,
-		    const struct odrp_far_hello *hello, const struct far_pass *pass)
+static int conn_send_request(struct verbs_nic *verbs, struct verbs_conn *conn,
+			     const struct odrp_far_hello *hello, const struct far_pass *pass)
 {
 	struct odrp_auth_far req;
 	bool refused;
@@ -203,7 +203,7 @@ static int call_once(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	if (!err)
 		err = conn_qp(conn, conf);
 	if (!err)
-		err = conn_say(verbs, conn, hello, &pass);
+		err = conn_send_request(verbs, conn, hello, &pass);
 	if (err) {
 		verbs_conn_end(verbs, conn);
 		return err;

@@ -7,7 +7,7 @@
  *	verbs_auth.c	handshakes with memory nodes
  *	verbs_call.c	outgoing connections: requests and their answers
  *	verbs_peer.c	attachments, claims, fences
- *	verbs_door.c	a queue set's doorbell and completion queue
+ *	verbs_doorbell.c	a queue set's doorbell and completion queue
  *	verbs_queue.c	one queue of a set: connecting, posting, completions
  *	verbs_qset.c	queue sets: posting, polling, waiting
  */
@@ -182,19 +182,19 @@ void verbs_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int verbs_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void verbs_cut(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
-/* ---- doorbells (verbs_door.c) ---- */
+/* ---- doorbells (verbs_doorbell.c) ---- */
 
 /* A thread domain, its parent domain, and a completion queue under it. */
-struct verbs_door {
+struct verbs_doorbell {
 	struct ibv_td *td;		/* NULL: the doorbell is shared */
 	struct ibv_pd *pd;		/* the parent domain; without td: verbs_nic.pd */
 	struct ibv_comp_channel *channel;
 	struct ibv_cq *cq;
 };
 
-int verbs_door_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_cqe,
-		    struct verbs_door *door);
-void verbs_door_close(struct verbs_door *door);
+int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_cqe,
+			struct verbs_doorbell *db);
+void verbs_doorbell_close(struct verbs_doorbell *db);
 
 /* ---- queues (verbs_queue.c) ---- */
 
@@ -228,7 +228,7 @@ void verbs_queue_fini(struct verbs_nic *verbs, struct verbs_queue *queue);
 void verbs_queue_reset(struct verbs_nic *verbs, struct verbs_queue *queue);
 /* Connects a queue that was reset. -EHOSTDOWN, -ESTALE, ... */
 int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
-			const struct verbs_door *door, unsigned depth,
+			const struct verbs_doorbell *db, unsigned depth,
 			struct verbs_peer *peer, uint16_t serial);
 /*
  * Posts nr operations by one call of the provider. The queue is connected and has room for

@@ -39,7 +39,7 @@ struct verbs_qset {
 	uint32_t state;			/* SLEEP_*; atomic */
 	int bell;			/* eventfd */
 	int both;			/* epoll of bell and door.channel; 0: not made yet */
-	struct verbs_door door;
+	struct verbs_doorbell db;
 	struct ibv_send_wr *wr;		/* depth elements, used during a post() */
 	struct ibv_sge *sge;
 	struct verbs_queue queue[];	/* nr_peers */
@@ -115,11 +115,11 @@ int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		err = mine->bell;
 		goto free_mine;
 	}
-	err = verbs_door_open(verbs_nic_of(nic), attr->doorbell,
-			      attr->depth * attr->nr_peers, &mine->door);
+	err = verbs_doorbell_open(verbs_nic_of(nic), attr->doorbell,
+				  attr->depth * attr->nr_peers, &mine->db);
 	if (err)
 		goto close_bell;
-	mine->stats.shared_doorbell = !mine->door.td;
+	mine->stats.shared_doorbell = !mine->db.td;
 	*ret_qset = &mine->qset;
 	return 0;
 
@@ -139,7 +139,7 @@ void verbs_qset_free(struct far_qset *qset)
 		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
 	if (mine->both)
 		own_fd_close(mine->both);
-	verbs_door_close(&mine->door);
+	verbs_doorbell_close(&mine->db);
 	own_fd_close(mine->bell);
 	qset_free(mine);
 }
@@ -168,7 +168,7 @@ static int cq_drain(struct verbs_qset *mine)
 	int nr, i;
 
 	do {
-		nr = ibv_poll_cq(mine->door.cq, POLL_BATCH, wc);
+		nr = ibv_poll_cq(mine->db.cq, POLL_BATCH, wc);
 		for (i = 0; i < nr; i++)
 			wc_note(mine, &wc[i]);
 	} while (nr == POLL_BATCH);
@@ -218,7 +218,7 @@ int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_pee
 	mine->more |= far_ring_takeable(&queue->ring);
 	if (err)
 		return err;
-	return verbs_queue_connect(verbs, queue, &mine->door, mine->depth, peer->priv,
+	return verbs_queue_connect(verbs, queue, &mine->db, mine->depth, peer->priv,
 				   ++mine->serial);
 }
 
@@ -292,17 +292,17 @@ static void events_take(struct verbs_qset *mine)
 	unsigned nr = 0;
 	void *context;
 
-	while (!ibv_get_cq_event(mine->door.channel, &cq, &context))
+	while (!ibv_get_cq_event(mine->db.channel, &cq, &context))
 		nr++;
 	if (nr)
-		ibv_ack_cq_events(mine->door.cq, nr);
+		ibv_ack_cq_events(mine->db.cq, nr);
 }
 
 /* False: the time is up. */
 static bool qset_sleep(struct verbs_qset *mine, uint64_t until)
 {
 	struct pollfd fd[2] = {
-		{ .fd = mine->door.channel->fd, .events = POLLIN },
+		{ .fd = mine->db.channel->fd, .events = POLLIN },
 		{ .fd = mine->bell, .events = POLLIN },
 	};
 	uint64_t now = far_real_now(NULL), left = until > now ? until - now : 0;
@@ -331,7 +331,7 @@ static bool sleep_begin(struct verbs_qset *mine)
 	if (__atomic_compare_exchange_n(&mine->state, &state, SLEEP_SLEEPING, false,
 					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE) &&
 	    /* Entries that came before ibv_req_notify_cq() make no event: look again. */
-	    !ibv_req_notify_cq(mine->door.cq, 0) && !cq_drain(mine) && !mine->more)
+	    !ibv_req_notify_cq(mine->db.cq, 0) && !cq_drain(mine) && !mine->more)
 		return true;
 	sleep_end(mine);
 	return false;
@@ -359,7 +359,7 @@ static int both_make(struct verbs_qset *mine)
 	fd = own_fd(epoll_create1(EPOLL_CLOEXEC));
 	if (fd < 0)
 		return fd;
-	if (epoll_ctl(fd, EPOLL_CTL_ADD, mine->door.channel->fd, &event) ||
+	if (epoll_ctl(fd, EPOLL_CTL_ADD, mine->db.channel->fd, &event) ||
 	    epoll_ctl(fd, EPOLL_CTL_ADD, mine->bell, &event)) {
 		int err = -errno;
 

@@ -54,12 +54,12 @@ static int copies_make(struct verbs_nic *verbs, struct verbs_queue *queue)
 }
 
 int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
-			const struct verbs_door *door, unsigned depth,
+			const struct verbs_doorbell *db, unsigned depth,
 			struct verbs_peer *peer, uint16_t serial)
 {
 	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->id);
 	const struct verbs_qp_conf conf = {
-		.pd = door->pd, .cq = door->cq, .depth = depth,
+		.pd = db->pd, .cq = db->cq, .depth = depth,
 		.ret_inline = &queue->max_inline,
 	};
 	int err;

@@ -68,7 +68,7 @@ static bool entry_fence(const struct far_arbiter *arbiter, unsigned number,
 			uint64_t claim, uint64_t now)
 {
 	struct far_client_entry *entry = entry_of(arbiter, number);
-	unsigned incarnation = far_who_incarnation(claim);
+	unsigned incarnation = far_owner_incarnation(claim);
 	bool silent = entry_is_silent(arbiter, entry, claim, now);
 
 	if (!silent && !(arbiter->gone && arbiter->gone(arbiter->arg, number)))
@@ -94,7 +94,7 @@ unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 		uint64_t claim = word_get(&entry->claim);
 
 		if (!far_claim_taken(claim) ||
-		    far_who_incarnation(claim) <= word_get(&entry->fenced))
+		    far_owner_incarnation(claim) <= word_get(&entry->fenced))
 			continue;
 		if (entry_fence(arbiter, n, claim, now)) {
 			fences++;

@@ -145,26 +145,26 @@ enum {
 #define FAR_OWNER_SHIFT		52
 #define FAR_INC_SHIFT		36
 #define FAR_MAX_INCARNATION	0xffffu
-#define FAR_WHO_MASK		(~UINT64_C(0) << FAR_INC_SHIFT)
+#define FAR_OWNER_MASK		(~UINT64_C(0) << FAR_INC_SHIFT)
 
-static inline uint64_t far_who(unsigned number, unsigned incarnation)
+static inline uint64_t far_owner(unsigned number, unsigned incarnation)
 {
 	return (uint64_t)number << FAR_OWNER_SHIFT |
 	       (uint64_t)incarnation << FAR_INC_SHIFT;
 }
 
 /* The word with an owner of the same number that is dead: incarnations begin with 1. */
-static inline uint64_t far_who_nobody(uint64_t word)
+static inline uint64_t far_owner_nobody(uint64_t word)
 {
 	return word & ~((uint64_t)FAR_MAX_INCARNATION << FAR_INC_SHIFT);
 }
 
-static inline unsigned far_who_number(uint64_t word)
+static inline unsigned far_owner_number(uint64_t word)
 {
 	return word >> FAR_OWNER_SHIFT;
 }
 
-static inline unsigned far_who_incarnation(uint64_t word)
+static inline unsigned far_owner_incarnation(uint64_t word)
 {
 	return word >> FAR_INC_SHIFT & FAR_MAX_INCARNATION;
 }
@@ -172,7 +172,7 @@ static inline unsigned far_who_incarnation(uint64_t word)
 /* client.claim: bit 0 says taken; the number's place is zero. */
 static inline uint64_t far_claim(unsigned incarnation, int taken)
 {
-	return far_who(0, incarnation) | !!taken;
+	return far_owner(0, incarnation) | !!taken;
 }
 
 static inline int far_claim_taken(uint64_t claim)
@@ -201,10 +201,10 @@ static_assert(FAR_LOCK_FLAG_SHIFT + 4 == FAR_LOCK_SLOT_SHIFT, "flags, log slot")
 static_assert(FAR_LOCK_SLOT_SHIFT + 8 == FAR_INC_SHIFT, "log slot, incarnation");
 static_assert(FAR_INC_SHIFT + 16 == FAR_OWNER_SHIFT, "incarnation, owner");
 
-static inline uint64_t far_lock_word(uint64_t who, unsigned slot, unsigned flags,
+static inline uint64_t far_lock_word(uint64_t owner, unsigned slot, unsigned flags,
 				     uint32_t sum)
 {
-	return (who & FAR_WHO_MASK) |
+	return (owner & FAR_OWNER_MASK) |
 	       (uint64_t)(slot & FAR_LOCK_SLOT_MASK) << FAR_LOCK_SLOT_SHIFT |
 	       (uint64_t)(flags & FAR_LOCK_FLAG_MASK) << FAR_LOCK_FLAG_SHIFT |
 	       (sum & FAR_LOCK_SUM_MASK);
@@ -257,10 +257,10 @@ enum far_chunk_state {
 
 #define FAR_CHUNK_COUNT		0xffffffu
 
-static inline uint64_t far_chunk_word(uint64_t who, enum far_chunk_state state,
+static inline uint64_t far_chunk_word(uint64_t owner, enum far_chunk_state state,
 				      uint32_t count)
 {
-	return (who & FAR_WHO_MASK) | (uint64_t)(count & FAR_CHUNK_COUNT) << 4 | state;
+	return (owner & FAR_OWNER_MASK) | (uint64_t)(count & FAR_CHUNK_COUNT) << 4 | state;
 }
 
 static inline enum far_chunk_state far_chunk_state(uint64_t word)

@@ -22,7 +22,7 @@ static int client_lives(const void *memory, uint64_t entry)
 	uint64_t fenced = word_at(memory, entry +
 				  offsetof(struct far_client_entry, fenced));
 
-	return far_claim_taken(claim) && far_who_incarnation(claim) > fenced;
+	return far_claim_taken(claim) && far_owner_incarnation(claim) > fenced;
 }
 
 void far_tally_some(const void *memory, const struct far_sb *sb, uint32_t most,

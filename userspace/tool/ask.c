@@ -15,7 +15,7 @@ void ask_start(struct ask *ask, const char *node)
 	clock_gettime(CLOCK_MONOTONIC, &ask->begin);
 	snprintf(ask->what, sizeof(ask->what), "asking memory node%s%s", node ? " " : "s",
 		 node ? node : "");
-	ask->is_shown = isatty(STDERR_FILENO) &&
+	ask->is_terminal = isatty(STDERR_FILENO) &&
 			!progress_start(&ask->progress, ask->what, NULL);
 }
 
@@ -25,7 +25,7 @@ void ask_end(struct ask *ask, int err, char *why, size_t why_len)
 	struct timespec now;
 	double waited;
 
-	if (ask->is_shown)
+	if (ask->is_terminal)
 		progress_stop(&ask->progress);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	waited = now.tv_sec - ask->begin.tv_sec + (now.tv_nsec - ask->begin.tv_nsec) / 1e9;

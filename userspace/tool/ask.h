@@ -11,7 +11,7 @@
 
 struct ask {
 	struct progress progress;
-	bool is_shown;
+	bool is_terminal;
 	struct timespec begin;
 	char what[80];
 };

@@ -445,7 +445,7 @@ static int load(struct cluster *cluster, const struct options *o,
 {
 	struct far_task *task;
 	struct progress progress;
-	int err, shown = !progress_start(&progress, "loading keys", NULL);
+	int err, started = !progress_start(&progress, "loading keys", NULL);
 
 	err = far_enter(cluster->far[0], &task);
 	if (err)
@@ -458,7 +458,7 @@ static int load(struct cluster *cluster, const struct options *o,
 	if (!err && o->by_insert)
 		err = run_load(cluster->far, cluster->nr_clients, conf);
 stop_progress:
-	if (shown)
+	if (started)
 		progress_stop(&progress);
 	return err;
 }
@@ -529,17 +529,17 @@ static int measure(const struct cluster *cluster, struct run_conf *conf,
 	atomic_uint percent = 0;
 	struct progress progress;
 	struct run *run;
-	int err, shown;
+	int err, started;
 
 	conf->ret_percent = &percent;
 	err = run_open(cluster->far, cluster->nr_clients, conf, &run);
 	if (err)
 		return err;
-	shown = !progress_start(&progress, "measuring", &percent);
+	started = !progress_start(&progress, "measuring", &percent);
 	err = run_measure(run, result);
 	if (!err && beside && plain_fits(cluster, conf))
 		err = plain_beside(run, cluster->nic[0], conf, beside);
-	if (shown)
+	if (started)
 		progress_stop(&progress);
 	run_close(run);
 	return err;
@@ -576,7 +576,7 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 	if (result->errors) {
 		fprintf(stderr, "far: %" PRIu64 " operations failed, the first one: %s%s%s\n",
 			result->errors, far_strerror(result->first_error),
-			result->said[0] ? "; " : "", result->said);
+			result->reason[0] ? "; " : "", result->reason);
 		return EXIT_FAILURE;
 	}
 	if (!result->last.ops) {

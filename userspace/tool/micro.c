@@ -276,7 +276,7 @@ int far_bench_micro(int argc, char **argv)
 	struct micro_result result;
 	struct progress progress;
 	char why[400] = "";
-	int err, shown;
+	int err, started;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	if (o.nr_nodes && !o.micro.space) {
@@ -295,9 +295,9 @@ int far_bench_micro(int argc, char **argv)
 			far_strerror(err));
 		return EXIT_FAILURE;
 	}
-	shown = !progress_start(&progress, "measuring", NULL);
+	started = !progress_start(&progress, "measuring", NULL);
 	err = micro_run(&o.micro, why, sizeof(why), &result);
-	if (shown)
+	if (started)
 		progress_stop(&progress);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);

@@ -330,20 +330,20 @@ static int run_all(const char *name, const struct options *o)
 	struct progress progress;
 	char nic[FIT_SET_MAX], why[256] = "";
 	int met, throttled = 1;
-	int shown = o->summary && !progress_start(&progress, "running all points", NULL);
+	int started = o->summary && !progress_start(&progress, "running all points", NULL);
 
 	run_points(name, o, &all);
-	if (shown)
+	if (started)
 		progress_stop(&progress);
 	if (o->csv && write_csv(name, o, &all))
 		return 1;
 	met = !all.nr || print_summary(&all);
 	if (o->figure ? !strcmp(o->figure, THROTTLING) : o->every == 1) {
 		snprintf(nic, sizeof(nic), "sim:%s", o->profile);
-		shown = !progress_start(&progress, "running throttled loads",
-					NULL);
+		started = !progress_start(&progress, "running throttled loads",
+					  NULL);
 		throttled = print_throttling(nic, why, sizeof(why));
-		if (shown)
+		if (started)
 			progress_stop(&progress);
 	}
 	if (throttled < 0)

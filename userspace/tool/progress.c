@@ -9,7 +9,7 @@
 #define STEP_S	2
 
 /* On a screen over what was said before, in a file on a line of its own. */
-static void progress_say(const struct progress *progress, unsigned seconds, int on_screen)
+static void progress_print(const struct progress *progress, unsigned seconds, int on_screen)
 {
 	const char *begin = on_screen ? "\r" : "", *end = on_screen ? "" : "\n";
 
@@ -42,7 +42,7 @@ static void *progress_run(void *arg)
 			;
 		seconds += STEP_S;
 		if (!progress->over)
-			progress_say(progress, seconds, on_screen);
+			progress_print(progress, seconds, on_screen);
 	}
 	pthread_mutex_unlock(&progress->lock);
 	if (on_screen && seconds > STEP_S)

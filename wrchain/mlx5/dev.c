@@ -79,7 +79,7 @@ static int outcome(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd,
 	}
 	if (!err)
 		err = -EIO;
-	snprintf(dev->said, sizeof(dev->said),
+	snprintf(dev->last_error, sizeof(dev->last_error),
 		 "%s: %s (status 0x%02x, syndrome 0x%08x)", command_name(cmd),
 		 text, status,
 		 (unsigned int)wrc_mlx5_get(out, WRC_F(query_hca_cap_out,
@@ -91,7 +91,7 @@ static int outcome(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd,
 static int unfit(struct wrc_mlx5 *dev, const struct wrc_mlx5_cmd *cmd)
 {
 	if (cmd->err)
-		snprintf(dev->said, sizeof(dev->said),
+		snprintf(dev->last_error, sizeof(dev->last_error),
 			 "%s: a number does not fit its field",
 			 command_name(cmd));
 	return cmd->err;
@@ -152,9 +152,9 @@ int wrc_mlx5_question_end(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *
 	return unfit(dev, &q->cmd) ? q->cmd.err : outcome(dev, &q->cmd, q->out, q->err);
 }
 
-const char *wrc_mlx5_said(const struct wrc_mlx5 *dev)
+const char *wrc_mlx5_last_error(const struct wrc_mlx5 *dev)
 {
-	return dev->said;
+	return dev->last_error;
 }
 
 void wrc_mlx5_guid(const struct wrc_mlx5 *dev, char ret_text[WRC_MLX5_GUID_MAX])
@@ -232,7 +232,7 @@ int wrc_mlx5_probe(const struct wrc_mlx5_devx *devx, const char *name,
 		snprintf(why, WRC_MLX5_WHY_MAX,
 			 "%.60s does not tell what it can do: %.160s",
 			 devx->name(dev.ctx),
-			 *dev.said ? dev.said : strerror(-err));
+			 *dev.last_error ? dev.last_error : strerror(-err));
 		devx->close(dev.ctx);
 		return err;
 	}

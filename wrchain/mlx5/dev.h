@@ -5,7 +5,7 @@
  * WAIT and SEND_EN reach only queues of the same one.
  *
  * One thread, but for questions.  Everything is 0 or -errno; what the firmware said is in
- * wrc_mlx5_said().
+ * wrc_mlx5_last_error().
  */
 #ifndef WRC_MLX5_DEV_H
 #define WRC_MLX5_DEV_H
@@ -43,7 +43,7 @@ struct wrc_mlx5 {
 	void *uar;
 	__u32 uar_page, eqn;
 	struct wrc_mlx5_stats stats;
-	char said[WRC_MLX5_WHY_MAX];
+	char last_error[WRC_MLX5_WHY_MAX];
 };
 
 /**
@@ -167,7 +167,7 @@ void wrc_mlx5_uar_fini(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar);
 void wrc_mlx5_uar_swap(struct wrc_mlx5 *dev, struct wrc_mlx5_uar *uar);
 
 /* What the firmware has last refused, for people; "" if nothing. */
-const char *wrc_mlx5_said(const struct wrc_mlx5 *dev);
+const char *wrc_mlx5_last_error(const struct wrc_mlx5 *dev);
 
 #define WRC_MLX5_GUID_MAX 20
 /* What the device is known by: its node GUID, as "xxxx:xxxx:xxxx:xxxx"; "" if it
@@ -212,7 +212,7 @@ int wrc_mlx5_qp_answer(struct wrc_mlx5 *dev, const struct wrc_mlx5_question *q,
 /* BBs before pi may run: record, then register. */
 void wrc_mlx5_qp_ring(struct wrc_mlx5_qp *qp, __u16 pi);
 
-/* -EOPNOTSUPP: the device lacks something that indirect keys need; wrc_mlx5_said()
+/* -EOPNOTSUPP: the device lacks something that indirect keys need; wrc_mlx5_last_error()
  * has the words. */
 int wrc_mlx5_maker_init(struct wrc_mlx5 *dev, __u32 pdn,
 			struct wrc_mlx5_maker *ret_maker);

@@ -67,7 +67,7 @@ static int check_caps(struct wrc_mlx5 *dev)
 
 	if (!lacks)
 		return 0;
-	snprintf(dev->said, sizeof(dev->said), "%.60s cannot translate: %.200s",
+	snprintf(dev->last_error, sizeof(dev->last_error), "%.60s cannot translate: %.200s",
 		 dev->devx->name(dev->ctx), lacks);
 	return -EOPNOTSUPP;
 }
@@ -153,13 +153,13 @@ static int wait_for_it(struct wrc_mlx5_maker *m)
 		dev->devx->pause(dev->ctx);
 	}
 	if (i == PATIENCE) {
-		snprintf(dev->said, sizeof(dev->said),
+		snprintf(dev->last_error, sizeof(dev->last_error),
 			 "a UMR that clears a new key does not complete");
 		return -ETIMEDOUT;
 	}
 	if (cqe.op_own >> 4 == WRC_CQE_REQ)
 		return 0;
-	snprintf(dev->said, sizeof(dev->said),
+	snprintf(dev->last_error, sizeof(dev->last_error),
 		 "a UMR that clears a new key failed (syndrome 0x%02x, vendor's "
 		 "0x%02x)", cqe.syndrome, cqe.vendor_synd);
 	return -EIO;

@@ -184,8 +184,8 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 	if (!r)
 		r = to->text(to->arg, "firmware",
 			     dev->devx->firmware(dev->ctx));
-	if (!r && *wrc_mlx5_said(dev))
-		r = to->text(to->arg, "refusal", wrc_mlx5_said(dev));
+	if (!r && *wrc_mlx5_last_error(dev))
+		r = to->text(to->arg, "refusal", wrc_mlx5_last_error(dev));
 #define REPORT(name)							\
 	if (!r)								\
 		r = to->number(to->arg, #name, dev->stats.name);
@@ -216,9 +216,9 @@ static void close_nic(struct nic *nic)
 	free(m);
 }
 
-static const char *said(struct nic *nic)
+static const char *nic_last_error(struct nic *nic)
 {
-	return wrc_mlx5_said(&mlx5_of(nic)->dev);
+	return wrc_mlx5_last_error(&mlx5_of(nic)->dev);
 }
 
 static const struct nic_ops mlx5_ops = {
@@ -244,7 +244,7 @@ static const struct nic_ops mlx5_ops = {
 	.disconnect = mlx5_disconnect,
 	.release = mlx5_release,
 	.cpu_ns = cpu_ns,
-	.said = said,
+	.last_error = nic_last_error,
 	.report = report,
 };
 

@@ -181,7 +181,7 @@ struct nic_ops {
 	/* CPU time in ns that the software NIC has used in place of hardware; else 0. */
 	uint64_t (*cpu_ns)(struct nic *nic);
 	/* The last request that the NIC has refused, and why, as text; "": none. */
-	const char *(*said)(struct nic *nic);
+	const char *(*last_error)(struct nic *nic);
 	/* Reports all counters.  0, or the result of the reporter that ended the report. */
 	int (*report)(struct nic *nic, const struct nic_reporter *to);
 };

@@ -46,7 +46,7 @@ struct nic_node_ops {
 	/*
 	 * Makes an indirect key with the given number of 4 KB entries, all empty.  UMRs
 	 * of the domain's queue pairs fill them.  The low byte of the key is variant.
-	 * mr_dereg() destroys the key.  -EOPNOTSUPP: this NIC has no such keys; said()
+	 * mr_dereg() destroys the key.  -EOPNOTSUPP: this NIC has no such keys; last_error()
 	 * has the reason.
 	 */
 	int (*ksm_create)(struct nic *nic, uint32_t pdn, uint32_t entries,

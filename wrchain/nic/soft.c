@@ -19,7 +19,7 @@ static uint64_t soft_cpu_ns(struct nic *nic)
 }
 
 /* The software NIC reports refusals by -errno alone. */
-static const char *soft_said(struct nic *nic)
+static const char *soft_last_error(struct nic *nic)
 {
 	return "";
 }
@@ -83,7 +83,7 @@ static const struct nic_ops soft_ops = {
 	.disconnect = soft_disconnect,
 	.release = soft_release,
 	.cpu_ns = soft_cpu_ns,
-	.said = soft_said,
+	.last_error = soft_last_error,
 	.report = soft_report,
 };
 

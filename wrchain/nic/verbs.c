@@ -194,7 +194,7 @@ static uint64_t cpu_ns(struct nic *nic)
 }
 
 /* Errors are all that a provider says. */
-static const char *said(struct nic *nic)
+static const char *nic_last_error(struct nic *nic)
 {
 	return "";
 }
@@ -249,7 +249,7 @@ static const struct nic_ops plain_ops = {
 	.disconnect = plain_disconnect,
 	.release = plain_release,
 	.cpu_ns = cpu_ns,
-	.said = said,
+	.last_error = nic_last_error,
 	.report = report,
 };
 

@@ -19,8 +19,8 @@
  * sent, but for the proof at the end of the one that is being made.  A nonce of
  * either side is in each K, so every handshake has another one.
  *
- * Its REQ is struct odrp_auth_knock; a memory node that is asked for many handshakes at
- * a time may answer by a REJ with a cookie (struct odrp_auth_cookie), and the knock is
+ * Its REQ is struct odrp_auth_initiation; a memory node that is asked for many handshakes at
+ * a time may answer by a REJ with a cookie (struct odrp_auth_cookie), and the initiation is
  * sent again with it.  Both ends end the connection behind the last message.
  *
  * Every other connection's REQ is struct odrp_auth_req, or struct odrp_auth_far.  Its
@@ -29,7 +29,7 @@
  * queue pair only, and once.
  *
  * Heartbeats and grants (ODRP_WIRE_F_SIGNED of wire.h) have the first 16 bytes of
- * HMAC(K, struct odrp_auth_said | what is written, without the MAC).  They count for the
+ * HMAC(K, struct odrp_auth_prefix | what is written, without the MAC).  They count for the
  * connection of that handshake, as it is the only one under its K that carries any.
  *
  * Both ends pack here what is hashed, without copying it: no function of this file
@@ -58,7 +58,7 @@
 /* How far a counter may be behind the highest one seen. */
 #define ODRP_AUTH_WINDOW	1024
 
-/* A role beside those of enum odrp_wire_role: of struct odrp_auth_knock. */
+/* A role beside those of enum odrp_wire_role: of struct odrp_auth_initiation. */
 #define ODRP_AUTH_HANDSHAKE	3
 
 /* What a proof or MAC is for, so that none counts as another. */
@@ -73,7 +73,7 @@ enum odrp_auth_what {
 };
 
 /**
- * struct odrp_auth_knock - private data of the handshake's REQ, 56 bytes
+ * struct odrp_auth_initiation - private data of the handshake's REQ, 56 bytes
  * @magic:	ODRP_AUTH_MAGIC
  * @version:	ODRP_AUTH_VERSION
  * @role:	ODRP_AUTH_HANDSHAKE
@@ -82,7 +82,7 @@ enum odrp_auth_what {
  * @cookie:	that of the REJ, or 0
  * @resv:	0
  */
-struct odrp_auth_knock {
+struct odrp_auth_initiation {
 	__be32	magic;
 	__be16	version;
 	__u8	role;
@@ -93,7 +93,7 @@ struct odrp_auth_knock {
 };
 
 /**
- * struct odrp_auth_cookie - private data of a REJ: knock again with this, 24 bytes
+ * struct odrp_auth_cookie - private data of a REJ: initiate again with this, 24 bytes
  * @magic:	ODRP_AUTH_MAGIC
  * @version:	ODRP_AUTH_VERSION
  * @status:	ODRP_WIRE_E_BUSY
@@ -271,14 +271,14 @@ struct odrp_auth_bound {
 };
 
 /**
- * struct odrp_auth_said - in front of what the MAC of a heartbeat or grant is made of,
+ * struct odrp_auth_prefix - in front of what the MAC of a heartbeat or grant is made of,
  * 16 bytes; never sent
  * @what:	enum odrp_auth_what
  * @version:	ODRP_AUTH_VERSION
  * @resv:	0
  * @handle:	of the handshake
  */
-struct odrp_auth_said {
+struct odrp_auth_prefix {
 	__u8	what;
 	__u8	version;
 	__u8	resv[6];
@@ -352,18 +352,18 @@ odrp_auth_pack_bound(const struct odrp_auth_bound *b, const void *p, __u32 len,
 	return 2;
 }
 
-/* The MAC of a heartbeat of len bytes, at least ODRP_WIRE_SHORT_BEAT; said: memory for
+/* The MAC of a heartbeat of len bytes, at least ODRP_WIRE_SHORT_BEAT; prefix: memory for
  * one. */
 static inline unsigned int
 odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b, __u32 len,
-		    struct odrp_auth_said *said, struct odrp_auth_piece *ret)
+		    struct odrp_auth_prefix *prefix, struct odrp_auth_piece *ret)
 {
-	*said = (struct odrp_auth_said){
+	*prefix = (struct odrp_auth_prefix){
 		.what = ODRP_AUTH_BEAT, .version = ODRP_AUTH_VERSION,
 		.handle = handle,
 	};
-	ret[0].p = said;
-	ret[0].len = sizeof(*said);
+	ret[0].p = prefix;
+	ret[0].len = sizeof(*prefix);
 	ret[1].p = b;
 	ret[1].len = __builtin_offsetof(struct odrp_wire_beat, mac);
 	ret[2].p = &b->dead_ms;
@@ -374,14 +374,14 @@ odrp_auth_pack_beat(__be64 handle, const struct odrp_wire_beat *b, __u32 len,
 /* That of a grant. */
 static inline unsigned int
 odrp_auth_pack_grant(__be64 handle, const struct odrp_wire_grant *g,
-		     struct odrp_auth_said *said, struct odrp_auth_piece *ret)
+		     struct odrp_auth_prefix *prefix, struct odrp_auth_piece *ret)
 {
-	*said = (struct odrp_auth_said){
+	*prefix = (struct odrp_auth_prefix){
 		.what = ODRP_AUTH_GRANT, .version = ODRP_AUTH_VERSION,
 		.handle = handle,
 	};
-	ret[0].p = said;
-	ret[0].len = sizeof(*said);
+	ret[0].p = prefix;
+	ret[0].len = sizeof(*prefix);
 	ret[1].p = g;
 	ret[1].len = sizeof(*g);
 	return 2;
@@ -398,14 +398,14 @@ odrp_auth_pack_grant(__be64 handle, const struct odrp_wire_grant *g,
 
 ODRP_AUTH_ASSERT(sizeof(ODRP_AUTH_LABEL) == ODRP_AUTH_LABEL_LEN + 1);
 
-ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_knock) == 56);
-ODRP_AUTH_AT(odrp_auth_knock, magic, 0);
-ODRP_AUTH_AT(odrp_auth_knock, version, 4);
-ODRP_AUTH_AT(odrp_auth_knock, role, 6);
-ODRP_AUTH_AT(odrp_auth_knock, suite, 7);
-ODRP_AUTH_AT(odrp_auth_knock, id, 8);
-ODRP_AUTH_AT(odrp_auth_knock, cookie, 16);
-ODRP_AUTH_AT(odrp_auth_knock, resv, 32);
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_initiation) == 56);
+ODRP_AUTH_AT(odrp_auth_initiation, magic, 0);
+ODRP_AUTH_AT(odrp_auth_initiation, version, 4);
+ODRP_AUTH_AT(odrp_auth_initiation, role, 6);
+ODRP_AUTH_AT(odrp_auth_initiation, suite, 7);
+ODRP_AUTH_AT(odrp_auth_initiation, id, 8);
+ODRP_AUTH_AT(odrp_auth_initiation, cookie, 16);
+ODRP_AUTH_AT(odrp_auth_initiation, resv, 32);
 
 ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_cookie) == 24);
 ODRP_AUTH_AT(odrp_auth_cookie, magic, 0);
@@ -489,10 +489,10 @@ ODRP_AUTH_AT(odrp_auth_bound, cnode_addr, 16);
 ODRP_AUTH_AT(odrp_auth_bound, mnode_addr, 32);
 
 ODRP_AUTH_ASSERT(ODRP_AUTH_MAC == ODRP_WIRE_MAC);
-ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_said) == 16);
-ODRP_AUTH_AT(odrp_auth_said, what, 0);
-ODRP_AUTH_AT(odrp_auth_said, version, 1);
-ODRP_AUTH_AT(odrp_auth_said, resv, 2);
-ODRP_AUTH_AT(odrp_auth_said, handle, 8);
+ODRP_AUTH_ASSERT(sizeof(struct odrp_auth_prefix) == 16);
+ODRP_AUTH_AT(odrp_auth_prefix, what, 0);
+ODRP_AUTH_AT(odrp_auth_prefix, version, 1);
+ODRP_AUTH_AT(odrp_auth_prefix, resv, 2);
+ODRP_AUTH_AT(odrp_auth_prefix, handle, 8);
 
 #endif /* _ODRP_AUTH_H */

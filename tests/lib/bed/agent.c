@@ -143,7 +143,7 @@ static void know_node(struct bed *b, struct bed_node *n, unsigned int i)
 	snprintf(n->name, sizeof(n->name), "node%u", i);
 	memset(n->secret, 0x40 + i, sizeof(n->secret));
 	memcpy(secrets.secret[0], n->secret, sizeof(n->secret));
-	assert_int_equal(who_add(&b->m.who, n->name, &secrets), 0);
+	assert_int_equal(idents_add(&b->m.idents, n->name, &secrets), 0);
 }
 
 static void open_node(struct bed *b, unsigned int i)

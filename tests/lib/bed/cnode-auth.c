@@ -8,7 +8,7 @@
 
 #define MESSAGE_ROOM	192
 #define NR_RECEIVES	2
-#define MAX_KNOCKS	3
+#define MAX_INITIATIONS	3
 
 /**
  * struct talk - a queue pair for the messages, and their memory
@@ -108,21 +108,21 @@ static int talk_take(struct cnode *c, struct talk *t, const void **ret_bytes,
 }
 
 /* With a cookie, when we are asked for one. */
-static int knock(struct cnode *c, struct talk *t, struct snic_cm_event *ev,
-		 struct cnode_refusal *no)
+static int initiate(struct cnode *c, struct talk *t, struct snic_cm_event *ev,
+		    struct cnode_refusal *no)
 {
 	uint8_t cookie[ODRP_AUTH_MAC];
-	struct odrp_auth_knock knock;
+	struct odrp_auth_initiation initiation;
 	unsigned int tries;
-	int r = auth_knock(NULL, &knock);
+	int r = auth_initiate(NULL, &initiation);
 
-	for (tries = 0; !r && tries < MAX_KNOCKS; tries++) {
-		r = cnode_connect_to(&c->cfg, c, t->qpn, &knock, sizeof(knock), ev,
+	for (tries = 0; !r && tries < MAX_INITIATIONS; tries++) {
+		r = cnode_connect_to(&c->cfg, c, t->qpn, &initiation, sizeof(initiation), ev,
 				     &t->cm_id, no);
 		if (r != -ECONNREFUSED ||
 		    !auth_is_cookie(ev->priv, ev->priv_len, cookie))
 			break;
-		r = auth_knock(cookie, &knock);
+		r = auth_initiate(cookie, &initiation);
 		leave(&c->cfg, snic_qp_destroy(enter(&c->cfg), t->qpn));
 		leave(&c->cfg, snic_cq_destroy(enter(&c->cfg), t->cqn));
 		leave(&c->cfg, snic_mkey_dereg(enter(&c->cfg), t->key));
@@ -173,7 +173,7 @@ int cnode_prove(struct cnode *c, struct cnode_refusal *no)
 	memset(t, 0, sizeof(*t));
 	r = talk_open(c, t);
 	if (!r)
-		r = knock(c, t, &ev, no);
+		r = initiate(c, t, &ev, no);
 	if (!r) {
 		c->proof.ends = (struct auth_ends){
 			.cnode_ip = ev.local_ip, .mnode_ip = ev.peer_ip,

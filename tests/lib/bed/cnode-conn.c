@@ -589,8 +589,8 @@ int cnode_resume_status(struct cnode *c)
 	return r ? (int)no.status : 0;
 }
 
-int cnode_knock(const struct cnode_config *cfg, const void *priv, size_t len,
-		struct cnode **ret_node)
+int cnode_request(const struct cnode_config *cfg, const void *priv, size_t len,
+		  struct cnode **ret_node)
 {
 	struct cnode *c = calloc(1, sizeof(*c));
 	struct cnode_refusal no;

@@ -145,8 +145,8 @@ int cnode_rdma_raw(struct cnode *c, int queue, enum odrp_wire_chain chain,
 		   bool write, uint64_t raddr, uint32_t rkey, uint32_t len);
 bool cnode_admin_broken(struct cnode *c);
 /* A connection with that hello, and then silence; cnode_die() ends it. */
-int cnode_knock(const struct cnode_config *cfg, const void *priv, size_t len,
-		struct cnode **ret_node);
+int cnode_request(const struct cnode_config *cfg, const void *priv, size_t len,
+		  struct cnode **ret_node);
 /* A hello as it is; the connection is given up whatever comes. */
 int cnode_try_hello(const struct cnode_config *cfg, const void *priv,
 		    size_t len, struct cnode_refusal *ret_no);

@@ -386,7 +386,7 @@ static void refused(void **state)
 	fake.status = 0x03;
 	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp),
 			 -EINVAL);
-	assert_string_equal(wrc_mlx5_said(&b.dev), "CREATE_QP: bad parameter "
+	assert_string_equal(wrc_mlx5_last_error(&b.dev), "CREATE_QP: bad parameter "
 			    "(status 0x03, syndrome 0x5eed5eed)");
 	fake.refuse = 0x400;
 	fake.status = 0x08;
@@ -395,14 +395,14 @@ static void refused(void **state)
 	fake.refuse = 0x503;
 	fake.status = 0x77;	/* one we do not know */
 	assert_int_equal(wrc_mlx5_qp_loop(&qp, qp.qpn, 0), -EREMOTEIO);
-	assert_non_null(strstr(wrc_mlx5_said(&b.dev), "INIT2RTR_QP"));
+	assert_non_null(strstr(wrc_mlx5_last_error(&b.dev), "INIT2RTR_QP"));
 	/* It stayed in INIT, so that RST2INIT is refused. */
 	assert_int_equal(wrc_mlx5_qp_loop(&qp, qp.qpn, 0), -EINVAL);
-	assert_non_null(strstr(wrc_mlx5_said(&b.dev), "bad queue pair state"));
+	assert_non_null(strstr(wrc_mlx5_last_error(&b.dev), "bad queue pair state"));
 	b.attr.pdn = 1 << 24;
 	assert_int_equal(wrc_mlx5_qp_init(&b.dev, &b.attr, &b.qp_mem, &qp),
 			 -ERANGE);
-	assert_non_null(strstr(wrc_mlx5_said(&b.dev), "does not fit"));
+	assert_non_null(strstr(wrc_mlx5_last_error(&b.dev), "does not fit"));
 	wrc_mlx5_qp_fini(&qp);
 	assert_int_equal(b.dev.stats.refused, 4);
 	assert_int_equal(b.dev.stats.qps, 0);
@@ -459,8 +459,8 @@ static void lacks_for_keys(unsigned int off, unsigned int bits, uint64_t value,
 	assert_non_null(strstr(wrc_mlx5_lacks_keys(&dev.caps, &pos), name));
 	assert_null(wrc_mlx5_lacks_keys(&dev.caps, &pos));
 	assert_int_equal(wrc_mlx5_maker_init(&dev, 1, &maker), -EOPNOTSUPP);
-	assert_non_null(strstr(wrc_mlx5_said(&dev), "fake0 cannot translate: "));
-	assert_non_null(strstr(wrc_mlx5_said(&dev), name));
+	assert_non_null(strstr(wrc_mlx5_last_error(&dev), "fake0 cannot translate: "));
+	assert_non_null(strstr(wrc_mlx5_last_error(&dev), name));
 	wrc_mlx5_close(&dev);
 	fake_fini();
 	fake_init();
@@ -591,7 +591,7 @@ static void bad_keys(void **state)
 	fake.refuse = 0x200;
 	fake.status = 0x08;
 	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm), -ENOMEM);
-	assert_string_equal(wrc_mlx5_said(&b.dev), "CREATE_MKEY: limits "
+	assert_string_equal(wrc_mlx5_last_error(&b.dev), "CREATE_MKEY: limits "
 			    "exceeded (status 0x08, syndrome 0x5eed5eed)");
 	wrc_mlx5_maker_fini(&maker);
 	close_bed(&b);
@@ -620,7 +620,7 @@ static void not_cleared(void **state)
 	assert_int_equal(wrc_mlx5_maker_init(&b.dev, b.pdn, &maker), 0);
 	b.dev.devx = &bent;
 	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm), -EIO);
-	assert_string_equal(wrc_mlx5_said(&b.dev), "a UMR that clears a new "
+	assert_string_equal(wrc_mlx5_last_error(&b.dev), "a UMR that clears a new "
 			    "key failed (syndrome 0x02, vendor's 0x00)");
 	b.dev.devx = &fake_devx;
 	wrc_mlx5_maker_fini(&maker);
@@ -628,7 +628,7 @@ static void not_cleared(void **state)
 	fake.still = true;
 	assert_int_equal(wrc_mlx5_ksm_init(&maker, &ksm_attr, &ksm),
 			 -ETIMEDOUT);
-	assert_non_null(strstr(wrc_mlx5_said(&b.dev), "does not complete"));
+	assert_non_null(strstr(wrc_mlx5_last_error(&b.dev), "does not complete"));
 	fake.still = false;
 	wrc_mlx5_maker_fini(&maker);
 	assert_int_equal(b.dev.stats.indirect, 0);

@@ -125,7 +125,7 @@ static void test_silent(void **state)
 	/* Nothing that is asked for meanwhile gives the card anything to do. */
 	manager_conn(&bed.m, sess(), 0, 0, CONN_EV_CLOSE);
 	bed_admin_hello(&h, SLOTS);
-	assert_int_not_equal(cnode_knock(&bed.nodes[1].cfg, &h, sizeof(h), &other), 0);
+	assert_int_not_equal(cnode_request(&bed.nodes[1].cfg, &h, sizeof(h), &other), 0);
 	bed_pass(&bed, 1000);
 	assert_int_equal(fake.calls, calls);
 	assert_int_equal(said, 1);

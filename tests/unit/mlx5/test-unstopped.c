@@ -354,7 +354,7 @@ static void test_end(void **state)
 	ops.close = close_file;
 	bed.nic->ops = &ops;
 	refuse(true, true);
-	manager_say_goodbye(&bed.m);
+	manager_evict_all(&bed.m);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
 	close_bed();

@@ -120,8 +120,8 @@ static void strangers(uint64_t pool)
 	printf("pool %" PRIu64 " MB, devices of %" PRIu64 " MB, with keys\n",
 	       (uint64_t)o.conf.pool >> 20, (uint64_t)bed.m.limits.max_slots >> 8);
 	for (i = 0; i < BED_NODES; i++)
-		assert_int_equal(cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h),
-					     &strangers[i]), 0);
+		assert_int_equal(cnode_request(&bed.nodes[i].cfg, &h, sizeof(h),
+					       &strangers[i]), 0);
 	say("strangers come");
 	for (i = 0; i < bed.m.nr_sess; i++)
 		bed.m.sess[i]->beat->beat = htobe64(1);

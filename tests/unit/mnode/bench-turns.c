@@ -310,7 +310,7 @@ static void run_claims(void)
 
 static void sessions_end(void)
 {
-	manager_say_goodbye(&bed.m);
+	manager_evict_all(&bed.m);
 }
 
 static void run_teardown(void)

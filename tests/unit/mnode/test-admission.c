@@ -273,7 +273,7 @@ static void test_keys_by_turns(void **state)
 	count_calls();
 	bed_admin_hello(&h, 1 << 18);
 	nr_made = most_made = 0;
-	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
+	assert_int_equal(cnode_request(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
 	assert_in_range(nr_made, 32, 64);
 	assert_in_range(most_made, 1, 12);
 	manager_kill(&bed.m, bed.m.sess[0], WHY_EVICTED);
@@ -713,7 +713,7 @@ static void test_bad_grant_address(void **state)
 	bed_connect(&bed, 0, 64, 1, 7);
 	bed_pass(&bed, 300);
 	manager_tick(&bed.m, 1);
-	bed.m.sess[0]->said.ctl_rkey = htobe32(0x12345600);
+	bed.m.sess[0]->accepted.ctl_rkey = htobe32(0x12345600);
 	manager_drain(&bed.m, true);
 	manager_tick(&bed.m, 1);
 	bed_pass(&bed, 500);

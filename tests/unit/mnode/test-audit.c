@@ -183,15 +183,15 @@ static void test_client(void **state)
 	deaf.release = deaf_release;
 	bed.nic->ops = &deaf;
 	memcpy(ev.priv, &hello, sizeof(hello));
-	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, true, &ev));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.idents, true, &ev));
 	assert_int_equal(said("refused: 0.0.0.7", "not authenticated"), 1);
-	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, false, &ev));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.idents, false, &ev));
 	assert_int_equal(said("refused: 0.0.0.7", "no such space"), 1);
 	/* The end of a list of spaces is no refusal. */
 	hello.role = ODRP_FAR_LOOK;
 	hello.number = htonl(9);
 	memcpy(ev.priv, &hello, sizeof(hello));
-	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, false, &ev));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.idents, false, &ev));
 	assert_int_equal(said("refused", ""), 2);
 	bed_close(&bed);
 }

@@ -40,7 +40,7 @@ static struct sess *sess(void)
 /* As it would be next, with its MAC. */
 static struct odrp_wire_beat next_beat(void)
 {
-	struct odrp_wire_beat b = sess()->said;
+	struct odrp_wire_beat b = sess()->accepted;
 
 	b.beat = htobe64(sess()->last_beat + 1);
 	auth_sign_beat(&sess()->key, sess()->handle, &b,
@@ -95,7 +95,7 @@ static void test_forged_goodbye(void **state)
 	b.flags = htobe32(ODRP_WIRE_BEAT_BYE);
 	assert_false(write_and_look(&b));
 	assert_int_equal(sess()->wrong_macs, 1);
-	assert_false(sess_said_bye(sess()));
+	assert_false(sess_has_left(sess()));
 	bed.nic->ops->qp_error(bed.nic, sess()->ctl.qpn);
 	bed_pass(&bed, 300);
 	assert_int_equal(bed.m.sess_left, 0);
@@ -113,7 +113,7 @@ static void test_forged_lease(void **state)
 
 	open_one();
 	before = sess()->lease;
-	was = sess()->said;
+	was = sess()->accepted;
 	b = next_beat();
 	b.used = b.lease_held = 0;
 	assert_false(write_and_look(&b));
@@ -131,7 +131,7 @@ static void test_forged_lease(void **state)
 		       sizeof(struct odrp_wire_beat));
 	assert_false(write_and_look(&b));
 	assert_memory_equal(&before, &sess()->lease, sizeof(before));
-	assert_memory_equal(&was, &sess()->said, sizeof(was));
+	assert_memory_equal(&was, &sess()->accepted, sizeof(was));
 	assert_int_equal(sess()->wrong_macs, 4);
 	assert_int_equal(sess()->silent_ms, 4);
 	assert_false(sess()->logged & SESS_LOG_FORGED);
@@ -162,7 +162,7 @@ static void test_replayed(void **state)
 		assert_false(write_and_look(&old));
 		assert_int_equal(sess()->silent_ms, i);
 	}
-	assert_false(sess_said_bye(sess()));
+	assert_false(sess_has_left(sess()));
 	assert_int_equal(sess()->wrong_macs, 0);
 	close_one();
 }
@@ -192,10 +192,10 @@ static void test_half_seen(void **state)
 		seen += write_and_look(&part);
 	}
 	assert_int_equal(seen, 0);
-	assert_int_equal(sess()->said.flags, 0);
+	assert_int_equal(sess()->accepted.flags, 0);
 	assert_true(write_and_look(&new));
 	assert_int_equal(sess()->lease.want, 33);
-	assert_true(sess_said_bye(sess()));
+	assert_true(sess_has_left(sess()));
 	close_one();
 }
 
@@ -265,7 +265,7 @@ static void test_not_without_proof(void **state)
 	h.depth = htobe16(7);
 	h.nr_slots = htobe64(64);
 	h.features = htobe32(ODRP_WIRE_F_SIGNED);
-	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
+	assert_int_equal(cnode_request(&bed.nodes[0].cfg, &h, sizeof(h), &c), 0);
 	assert_false(sess()->signs);
 	cnode_die(c);
 	bed_close(&bed);

@@ -111,12 +111,12 @@ static void test_revoked(void **state)
 	char why[CONF_WHY_MAX];
 
 	open_bed(NULL);
-	assert_int_equal(who_add(&bed.m.who, "node0", &none), 0);
-	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &first), 0);
-	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
+	assert_int_equal(idents_add(&bed.m.idents, "node0", &none), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node0", &key, 0, &first), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node1", &key, 0, &other), 0);
 	assert_int_equal(proved_attaches(first, 7), ODRP_FAR_OK);
 	assert_int_equal(proved_attaches(other, 8), ODRP_FAR_OK);
-	who_drop(&bed.m.who, first->handle);
+	idents_drop_pass(&bed.m.idents, first->handle);
 	assert_int_equal(manager_revoke(&bed.m, "node0", why), 0);
 	assert_null(far_host_find(&bed.m.spaces.host, 7));
 	assert_non_null(far_host_find(&bed.m.spaces.host, 8));

@@ -280,11 +280,11 @@ static void test_grace(void **state)
 	bed.nodes[0].silent = true;	/* and acknowledges nothing */
 	before = bed.m.pool.nr_free;
 	cut_down(s, 100);
-	assert_int_equal(s->hand.nr, 200);
-	assert_int_equal(s->hand.waiting, 200);
+	assert_int_equal(s->held.nr, 200);
+	assert_int_equal(s->held.waiting, 200);
 	assert_int_equal(bed.m.pool.nr_free, before);
 	bed.nodes[0].silent = false;
-	while (s->hand.nr) {
+	while (s->held.nr) {
 		assert_true(bed_pump(&bed));
 		cnode_poll(bed.nodes[0].cnode, &done);
 	}
@@ -310,7 +310,7 @@ static void test_grace_ends_under_load(void **state)
 	set_lease(s, 100);
 	bed.work_at = bed.now;
 	load_run(&load, 2000);
-	assert_int_equal(s->hand.nr, 0);
+	assert_int_equal(s->held.nr, 0);
 	assert_int_equal(lend_about(s), lend_goal(s));
 	bed_check(&bed, load.mapped);
 	load_verify(&load);
@@ -333,7 +333,7 @@ static void test_slot_is_filled_late(void **state)
 	slot = ring_advance(s->ring.log_len, *s->ring.head, 20);
 	addr = ring_take_slot(&s->ring, slot);
 	cut_down(s, 100);
-	assert_int_equal(s->hand.nr, 20);
+	assert_int_equal(s->held.nr, 20);
 	assert_int_equal(s->nr_taken, 180);
 	assert_int_equal(s->taken, slot);
 	s->ring.slot[ring_index(s->ring.log_len, slot)] = htobe64(addr);

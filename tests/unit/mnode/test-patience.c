@@ -167,7 +167,7 @@ static void test_forged(void **state)
 	struct odrp_wire_beat b;
 
 	open_asking(3000, false, false);
-	b = sess()->said;
+	b = sess()->accepted;
 	b.beat = htobe64(sess()->last_beat + 1);
 	auth_sign_beat(&sess()->key, sess()->handle, &b, sizeof(b));
 	b.dead_ms = htobe32(6000);
@@ -192,7 +192,7 @@ static void test_reserved(void **state)
 	struct odrp_wire_beat b;
 
 	open_asking(3000, false, false);
-	b = sess()->said;
+	b = sess()->accepted;
 	b.beat = htobe64(sess()->last_beat + 1);
 	memset(&b.resv0, 0xff, sizeof(b) - offsetof(struct odrp_wire_beat, resv0));
 	auth_sign_beat(&sess()->key, sess()->handle, &b, sizeof(b));

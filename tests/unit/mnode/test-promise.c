@@ -27,8 +27,8 @@ static void test_strangers_hold_little(void **state)
 	nr_free = bed.m.pool.nr_free;
 	bed_admin_hello(&h, 4096);
 	for (i = 0; i < 6; i++)
-		assert_int_equal(cnode_knock(&bed.nodes[i].cfg, &h, sizeof(h),
-					     &strangers[i]), 0);
+		assert_int_equal(cnode_request(&bed.nodes[i].cfg, &h, sizeof(h),
+					       &strangers[i]), 0);
 	bed_pass(&bed, 300);
 	assert_int_equal(bed.m.nr_sess, 6);
 	assert_int_equal(bed.m.pool.nr_free, nr_free);
@@ -67,7 +67,7 @@ static void test_promised_twice(void **state)
 	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 2);
 	bed_admin_hello(&h, 1000);
-	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
+	assert_int_equal(cnode_request(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
 	assert_int_equal(bed.m.sess[0]->lease.promised, 960);
 	bed_connect(&bed, 1, 1000, 1, 7);
 	cnode_info(bed.nodes[1].cnode, &info);
@@ -98,7 +98,7 @@ static void test_heard_by_the_clock(void **state)
 	o.conf.auth = CONF_AUTH_NONE;
 	bed_open(&bed, &o, 1);
 	bed_admin_hello(&h, 1000);
-	assert_int_equal(cnode_knock(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
+	assert_int_equal(cnode_request(&bed.nodes[0].cfg, &h, sizeof(h), &first), 0);
 	s = bed.m.sess[0];
 	assert_int_equal(s->lease.promised, 960);
 	s->beat->ctl_raddr = htobe64(4096);

@@ -37,7 +37,7 @@ static void expect_nothing(void)
 {
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
-	assert_null(bed.m.who.passes);
+	assert_null(bed.m.idents.passes);
 	assert_int_equal(bed.m.next_id, 1);
 	bed_check(&bed, 0);
 }
@@ -54,7 +54,7 @@ static void test_wrong_key(void **state)
 	/* That of another one who is known. */
 	bed.nodes[0].cfg.secret = bed.nodes[1].secret;
 	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
-	assert_int_equal(bed.m.door.failed, 2);
+	assert_int_equal(bed.m.responder.failed, 2);
 	expect_nothing();
 	bed_close(&bed);
 }
@@ -93,7 +93,7 @@ static void test_rotation(void **state)
 	open_bed(1);
 	memset(both.secret[0], 1, sizeof(both.secret[0]));
 	memcpy(both.secret[1], bed.nodes[0].secret, sizeof(both.secret[1]));
-	assert_int_equal(who_add(&bed.m.who, "turning", &both), 0);
+	assert_int_equal(idents_add(&bed.m.idents, "turning", &both), 0);
 	bed.nodes[0].cfg.name = "turning";
 	assert_int_equal(try_open(0, &no), 0);
 	assert_string_equal(bed.m.sess[0]->name, "turning");
@@ -264,7 +264,7 @@ static void test_refusals_are_proved(void **state)
 	/* The same, and the agent's K is another one: as somebody else would say it. */
 	c->info.queues = 1;
 	assert_int_equal(cnode_resume(c, &no), 0);
-	who_pass(&bed.m.who, c->proof.handle)->key.k[0] ^= 1;
+	idents_pass(&bed.m.idents, c->proof.handle)->key.k[0] ^= 1;
 	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), -ECONNREFUSED);
 	assert_false(no.proved);
 	bed_close(&bed);
@@ -344,30 +344,30 @@ static void test_old_ones_live_on(void **state)
 
 #define FLOOD	100
 
-static void knock_of(struct odrp_auth_knock *knock, uint64_t id)
+static void initiation_of(struct odrp_auth_initiation *initiation, uint64_t id)
 {
-	assert_int_equal(auth_knock(NULL, knock), 0);
-	knock->id = htobe64(id);
+	assert_int_equal(auth_initiate(NULL, initiation), 0);
+	initiation->id = htobe64(id);
 }
 
 /* Half of the places are taken, and nobody who does not hear the cookie gets one. */
 static void test_flood(void **state)
 {
 	struct cnode *half[FLOOD] = { NULL };
-	struct odrp_auth_knock knock;
+	struct odrp_auth_initiation initiation;
 	struct cnode_refusal no;
 	unsigned int i, nr = 0;
 
 	open_bed(2);
 	for (i = 0; i < FLOOD; i++) {
-		knock_of(&knock, i + 1);
-		if (!cnode_knock(&bed.nodes[1].cfg, &knock, sizeof(knock), &half[i]))
+		initiation_of(&initiation, i + 1);
+		if (!cnode_request(&bed.nodes[1].cfg, &initiation, sizeof(initiation), &half[i]))
 			nr++;
 		else
 			half[i] = NULL;
 	}
-	assert_int_equal(nr, DOOR_PLACES / 2);
-	assert_int_equal(bed.m.door.cookies, FLOOD - DOOR_PLACES / 2);
+	assert_int_equal(nr, RESPONDER_PLACES / 2);
+	assert_int_equal(bed.m.responder.cookies, FLOOD - RESPONDER_PLACES / 2);
 	/* Nothing but these places is had for it. */
 	assert_int_equal(bed.m.nr_sess, 0);
 	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
@@ -378,8 +378,8 @@ static void test_flood(void **state)
 	load_verify(&load);
 	load_fini(&load);
 	/* And places do not stay taken. */
-	bed_pass(&bed, DOOR_MS + 500);
-	assert_int_equal(bed.m.door.nr_taken, 0);
+	bed_pass(&bed, RESPONDER_MS + 500);
+	assert_int_equal(bed.m.responder.nr_taken, 0);
 	for (i = 0; i < FLOOD; i++)
 		if (half[i])
 			cnode_die(half[i]);
@@ -400,44 +400,44 @@ static int catch_reject(struct nic *nic, uint32_t id, const void *priv,
 }
 
 /* Is it asked for a cookie? */
-static bool is_asked(const struct odrp_auth_knock *knock, __be32 ip)
+static bool is_asked(const struct odrp_auth_initiation *initiation, __be32 ip)
 {
 	struct nic_event ev = { .type = NIC_REQUEST, .peer_ip = ip, .local_ip = 1 };
 	uint8_t cookie[ODRP_AUTH_MAC];
 
-	ev.priv_len = sizeof(*knock);
-	memcpy(ev.priv, knock, sizeof(*knock));
-	assert_true(door_request(&bed.m.door, &ev));
+	ev.priv_len = sizeof(*initiation);
+	memcpy(ev.priv, initiation, sizeof(*initiation));
+	assert_true(responder_request(&bed.m.responder, &ev));
 	return auth_is_cookie(caught, sizeof(caught), cookie);
 }
 
-/* One is of an address, a knock, and two minutes at most. */
+/* One is of an address, an initiation, and two minutes at most. */
 static void test_cookies(void **state)
 {
-	struct odrp_auth_knock knock, other;
+	struct odrp_auth_initiation initiation, other;
 
 	open_bed(0);
 	catching = *bed.nic->ops;
 	catching.reject = catch_reject;
 	bed.nic->ops = &catching;
-	knock_of(&knock, 1);
-	assert_false(is_asked(&knock, 2));
-	bed.m.door.nr_taken = DOOR_PLACES / 2;
-	assert_true(is_asked(&knock, 2));
-	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
-	assert_false(is_asked(&knock, 2));
-	assert_true(is_asked(&knock, 3));
-	other = knock;
+	initiation_of(&initiation, 1);
+	assert_false(is_asked(&initiation, 2));
+	bed.m.responder.nr_taken = RESPONDER_PLACES / 2;
+	assert_true(is_asked(&initiation, 2));
+	memcpy(initiation.cookie, caught + 8, sizeof(initiation.cookie));
+	assert_false(is_asked(&initiation, 2));
+	assert_true(is_asked(&initiation, 3));
+	other = initiation;
 	other.id++;
 	assert_true(is_asked(&other, 2));
-	other = knock;
+	other = initiation;
 	other.cookie[15] ^= 1;
 	assert_true(is_asked(&other, 2));
-	bed.m.door.now_ms += 60000;
-	assert_false(is_asked(&knock, 2));
-	bed.m.door.now_ms += 60000;
-	assert_true(is_asked(&knock, 2));
-	bed.m.door.nr_taken = 0;
+	bed.m.responder.now_ms += 60000;
+	assert_false(is_asked(&initiation, 2));
+	bed.m.responder.now_ms += 60000;
+	assert_true(is_asked(&initiation, 2));
+	bed.m.responder.nr_taken = 0;
 	bed_close(&bed);
 }
 
@@ -445,8 +445,9 @@ static unsigned int nr_ready(void)
 {
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < DOOR_PLACES; i++)
-		nr += bed.m.door.place[i].state == DOOR_FREE && bed.m.door.place[i].mail.dev;
+	for (i = 0; i < RESPONDER_PLACES; i++)
+		nr += bed.m.responder.place[i].state == RESPONDER_FREE &&
+		      bed.m.responder.place[i].mail.dev;
 	return nr;
 }
 
@@ -463,19 +464,19 @@ static void open_deaf(void)
 /* A queue pair whose connection came to nothing may have been moved: another one. */
 static void test_not_accepted(void **state)
 {
-	struct odrp_auth_knock knock;
+	struct odrp_auth_initiation initiation;
 	unsigned int i;
 
 	open_deaf();
-	assert_int_equal(nr_ready(), DOOR_PLACES);
-	knock_of(&knock, 1);
+	assert_int_equal(nr_ready(), RESPONDER_PLACES);
+	initiation_of(&initiation, 1);
 	for (i = 1; i <= 3; i++) {
-		assert_false(is_asked(&knock, 2));
-		assert_int_equal(nr_ready(), DOOR_PLACES - i);
+		assert_false(is_asked(&initiation, 2));
+		assert_int_equal(nr_ready(), RESPONDER_PLACES - i);
 	}
 	for (i = 0; i < 3; i++)
-		door_work(&bed.m.door);
-	assert_int_equal(nr_ready(), DOOR_PLACES);
+		responder_work(&bed.m.responder);
+	assert_int_equal(nr_ready(), RESPONDER_PLACES);
 	bed_close(&bed);
 }
 
@@ -497,71 +498,71 @@ static void catch_release(struct nic *nic, uint32_t id)
 /* Lets in nr peers of different addresses. */
 static void let_in(unsigned int nr)
 {
-	struct odrp_auth_knock knock;
+	struct odrp_auth_initiation initiation;
 	__be32 ip;
 
 	for (ip = 2; nr; nr--, ip++) {
-		knock_of(&knock, 1);
-		if (!is_asked(&knock, ip))
+		initiation_of(&initiation, 1);
+		if (!is_asked(&initiation, ip))
 			continue;
-		memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
-		assert_false(is_asked(&knock, ip));
+		memcpy(initiation.cookie, caught + 8, sizeof(initiation.cookie));
+		assert_false(is_asked(&initiation, ip));
 	}
 }
 
 /* A tick that is late has begun before the request: the age counts from the next one. */
 static void test_age(void **state)
 {
-	struct door *door = &bed.m.door;
+	struct responder *responder = &bed.m.responder;
 
 	open_deaf();
 	catching.accept = catch_accept;
 	catching.disconnect = catch_disconnect;
 	catching.release = catch_release;
 	let_in(1);
-	door_tick(door, DOOR_MS + 1);
-	assert_int_equal(door->nr_taken, 1);
-	door_tick(door, DOOR_MS);
-	assert_int_equal(door->nr_taken, 1);
-	door_tick(door, 1);
-	assert_int_equal(door->nr_taken, 0);
+	responder_tick(responder, RESPONDER_MS + 1);
+	assert_int_equal(responder->nr_taken, 1);
+	responder_tick(responder, RESPONDER_MS);
+	assert_int_equal(responder->nr_taken, 1);
+	responder_tick(responder, 1);
+	assert_int_equal(responder->nr_taken, 0);
 	/* The same for the wait for a hello when half of the places are taken. */
-	let_in(DOOR_PLACES / 2);
-	door_tick(door, DOOR_HELLO_MS + 1);
-	assert_int_equal(door->nr_taken, DOOR_PLACES / 2);
-	door_tick(door, DOOR_HELLO_MS);
-	assert_int_equal(door->nr_taken, DOOR_PLACES / 2);
-	door_tick(door, 1);
-	assert_in_range(door->nr_taken, 0, DOOR_PLACES / 2 - 1);
+	let_in(RESPONDER_PLACES / 2);
+	responder_tick(responder, RESPONDER_HELLO_MS + 1);
+	assert_int_equal(responder->nr_taken, RESPONDER_PLACES / 2);
+	responder_tick(responder, RESPONDER_HELLO_MS);
+	assert_int_equal(responder->nr_taken, RESPONDER_PLACES / 2);
+	responder_tick(responder, 1);
+	assert_in_range(responder->nr_taken, 0, RESPONDER_PLACES / 2 - 1);
 	bed_close(&bed);
 }
 
 /* Who is where he says he is has a share of the places, and not all that are left. */
 static void test_greedy(void **state)
 {
-	struct odrp_auth_knock knock;
+	struct odrp_auth_initiation initiation;
 	unsigned int i;
 
 	open_deaf();
-	for (i = 0; i < DOOR_PLACES / 2; i++) {
-		bed.m.door.place[i].state = DOOR_HELLO;
-		bed.m.door.place[i].ends.cnode_ip = 2;
+	for (i = 0; i < RESPONDER_PLACES / 2; i++) {
+		bed.m.responder.place[i].state = RESPONDER_HELLO;
+		bed.m.responder.place[i].ends.cnode_ip = 2;
 	}
-	bed.m.door.nr_taken = DOOR_PLACES / 2;
-	knock_of(&knock, 1);
-	assert_true(is_asked(&knock, 2));
-	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
-	assert_false(is_asked(&knock, 2));
-	assert_int_equal(nr_ready(), DOOR_PLACES / 2);
+	bed.m.responder.nr_taken = RESPONDER_PLACES / 2;
+	initiation_of(&initiation, 1);
+	assert_true(is_asked(&initiation, 2));
+	memcpy(initiation.cookie, caught + 8, sizeof(initiation.cookie));
+	assert_false(is_asked(&initiation, 2));
+	assert_int_equal(nr_ready(), RESPONDER_PLACES / 2);
 	/* Another one is let in, as far as that goes without him. */
-	memset(knock.cookie, 0, sizeof(knock.cookie));
-	assert_true(is_asked(&knock, 3));
-	memcpy(knock.cookie, caught + 8, sizeof(knock.cookie));
-	assert_false(is_asked(&knock, 3));
-	assert_int_equal(nr_ready(), DOOR_PLACES / 2 - 1);
-	for (i = 0; i < DOOR_PLACES / 2; i++)
-		bed.m.door.place[i].state = DOOR_FREE;
-	bed.m.door.nr_taken = 0;
+	memset(initiation.cookie, 0, sizeof(initiation.cookie));
+	assert_true(is_asked(&initiation, 3));
+	memcpy(initiation.cookie, caught + 8, sizeof(initiation.cookie));
+	assert_false(is_asked(&initiation, 3));
+	assert_int_equal(nr_ready(), RESPONDER_PLACES / 2 - 1);
+	for (i = 0; i < RESPONDER_PLACES / 2; i++)
+		bed.m.responder.place[i].state = RESPONDER_FREE;
+	bed.m.responder.nr_taken = 0;
 	bed_close(&bed);
 }
 
@@ -576,19 +577,19 @@ static bool nobody_needs(void *arg, const struct pass *pass)
 static void test_passes_are_bounded(void **state)
 {
 	const struct auth_key key = { .k = { 1 } };
-	struct who who = { .passes = NULL };
+	struct idents idents = { .passes = NULL };
 	unsigned int i, nr = 0;
 	struct pass *pass;
 
-	for (i = 0; i < 3 * WHO_MAX_IDLE; i++) {
-		assert_int_equal(who_pass_new(&who, "node0", &key, 0, &pass), 0);
+	for (i = 0; i < 3 * IDENTS_MAX_IDLE; i++) {
+		assert_int_equal(idents_pass_new(&idents, "node0", &key, 0, &pass), 0);
 		pass->spent = true;
-		who_tick(&who, 1, nobody_needs, NULL);
+		idents_tick(&idents, 1, nobody_needs, NULL);
 	}
-	for (pass = who.passes; pass; pass = pass->next)
+	for (pass = idents.passes; pass; pass = pass->next)
 		nr++;
-	assert_int_equal(nr, WHO_MAX_IDLE);
-	who_fini(&who);
+	assert_int_equal(nr, IDENTS_MAX_IDLE);
+	idents_fini(&idents);
 }
 
 /* ---- attachments ------------------------------------------------------------------ */
@@ -631,7 +632,7 @@ static unsigned int far_asks(const struct pass *pass, enum odrp_far_role role)
 	auth_sign_far(&pass->key, auth_bound(&between, ev.peer_qpn), &req);
 	memcpy(ev.priv, &req, sizeof(req));
 	memset(caught, 0xff, sizeof(caught));
-	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, true, &ev));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.idents, true, &ev));
 	memcpy(&rej, caught, sizeof(rej));
 	return be16toh(rej.status);
 }
@@ -656,7 +657,7 @@ static unsigned int stranger_asks(__be32 ip, enum odrp_far_role role)
 		memset(ev.priv + offsetof(struct odrp_far_hello, name), 0,
 		       sizeof(hello.name));
 	memset(caught, 0, sizeof(caught));
-	assert_true(spaces_request(&bed.m.spaces, &bed.m.who, false, &ev));
+	assert_true(spaces_request(&bed.m.spaces, &bed.m.idents, false, &ev));
 	memcpy(&rej, caught, sizeof(rej));
 	return be16toh(rej.status);
 }
@@ -682,9 +683,9 @@ static void test_attachment_of_a_name(void **state)
 	catching.release = release_none;
 	bed.nic->ops = &catching;
 	bed_settle(&bed);
-	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &first), 0);
-	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &later), 0);
-	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node0", &key, 0, &first), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node0", &key, 0, &later), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node1", &key, 0, &other), 0);
 	assert_int_equal(far_asks(first, ODRP_FAR_ATTACH), 0);
 	assert_int_equal(far_asks(first, ODRP_FAR_CLAIM), ODRP_FAR_OK);
 	assert_int_equal(far_asks(other, ODRP_FAR_CLAIM), ODRP_FAR_E_ATTACH);
@@ -713,8 +714,8 @@ static void test_share_of_a_client(void **state)
 	catching.release = release_none;
 	bed.nic->ops = &catching;
 	bed_settle(&bed);
-	assert_int_equal(who_pass_new(&bed.m.who, "node0", &key, 0, &one), 0);
-	assert_int_equal(who_pass_new(&bed.m.who, "node1", &key, 0, &other), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node0", &key, 0, &one), 0);
+	assert_int_equal(idents_pass_new(&bed.m.idents, "node1", &key, 0, &other), 0);
 	assert_int_equal(far_asks(one, ODRP_FAR_ATTACH), 0);
 	assert_int_equal(far_asks(one, ODRP_FAR_QUEUE), ODRP_FAR_OK);
 	queue_number = 1;
@@ -740,8 +741,7 @@ static void test_share_of_an_address(void **state)
 	o.conf.auth = CONF_AUTH_NONE;
 	o.conf.pool += 4 << 20;
 	assert_int_equal(conf_space_set(&o.conf, "a", "size", "4M", why), 0);
-	assert_int_equal(conf_client_set(&o.conf, "2.0.0.0", "max-connections", "2", why),
-			 0);
+	assert_int_equal(conf_client_set(&o.conf, "2.0.0.0", "max-connections", "2", why), 0);
 	assert_int_equal(conf_client_set(&o.conf, "*", "max-requests", "2", why), 0);
 	bed_open(&bed, &o, 0);
 	catching = *bed.nic->ops;

@@ -105,7 +105,7 @@ static void know(struct manager *m, uint8_t secret)
 	const struct secrets secrets = { .nr = 1, .secret = { { secret } } };
 
 	if (proved && secret)
-		assert_int_equal(who_add(&m->who, "member", &secrets), 0);
+		assert_int_equal(idents_add(&m->idents, "member", &secrets), 0);
 }
 
 /* A machine, too: its queue pairs and listeners end with it. */
@@ -485,7 +485,7 @@ static void test_proved(void **state)
 
 	set_open();
 	expect_joined();
-	assert_int_equal(second.m.door.done, 1);
+	assert_int_equal(second.m.responder.done, 1);
 	life = part(OTHER)->host.life;
 	/* The arbiter's address alone is not enough: nobody has proved anything here. */
 	part(OTHER)->host.arbiter = htonl(0x0a4d0002);
@@ -536,7 +536,7 @@ static void expect_apart(const char *trouble)
 	assert_true(part(OTHER)->host.closed);
 	assert_int_equal(spaces_joined(part(ARBITER)), 1);
 	assert_string_equal(part(ARBITER)->set.members[0].trouble, trouble);
-	assert_null(second.m.who.passes);
+	assert_null(second.m.idents.passes);
 	world_close();
 }
 
@@ -573,7 +573,7 @@ static void test_proved_absent(void **state)
 	second_secret = 7;
 }
 
-/* An agent is not kept awake by a member that does not answer its knock. */
+/* An agent is not kept awake by a member that does not answer its handshake. */
 static void test_proved_waits(void **state)
 {
 	struct space_set *set;
@@ -581,8 +581,8 @@ static void test_proved_waits(void **state)
 	world_open();
 	set = &part(ARBITER)->set;
 	bed_pass(&b, 100);
-	assert_int_equal(set->members[0].knock.state, KNOCK_ASKED);
-	assert_true(space_set_step(set, set->now) > set->now + 100 * SPACE_SET_KNOCK_NS);
+	assert_int_equal(set->members[0].initiator.state, INITIATOR_ASKED);
+	assert_true(space_set_step(set, set->now) > set->now + 100 * SPACE_SET_HANDSHAKE_NS);
 	world_close();
 }
 
@@ -594,10 +594,10 @@ static void test_proved_silent(void **state)
 	world_open();
 	set = &part(ARBITER)->set;
 	bed_pass(&b, 100);
-	assert_int_equal(set->members[0].knock.state, KNOCK_ASKED);
-	space_set_step(set, set->members[0].knock.until);
-	assert_false(set->members[0].knock.timed_out);
-	space_set_step(set, set->members[0].knock.until + 1);
+	assert_int_equal(set->members[0].initiator.state, INITIATOR_ASKED);
+	space_set_step(set, set->members[0].initiator.until);
+	assert_false(set->members[0].initiator.timed_out);
+	space_set_step(set, set->members[0].initiator.until + 1);
 	assert_string_equal(set->members[0].trouble,
 			    "does not answer the handshake in time");
 	world_close();
@@ -608,9 +608,9 @@ static void test_other_name(void **state)
 {
 	world_open();
 	memcpy(b.m.spaces.list->set.members[0].key, "client", sizeof("client"));
-	assert_int_equal(who_add(&b.m.who, "client", &b.m.who.idents->secrets), 0);
+	assert_int_equal(idents_add(&b.m.idents, "client", &b.m.idents.first->secrets), 0);
 	second_begin("4M");
-	assert_int_equal(who_add(&second.m.who, "client", &b.m.who.idents->secrets), 0);
+	assert_int_equal(idents_add(&second.m.idents, "client", &b.m.idents.first->secrets), 0);
 	bed_pass(&b, 5000);
 	assert_true(part(OTHER)->host.closed);
 	assert_string_equal(part(ARBITER)->set.members[0].trouble,

@@ -155,14 +155,14 @@ static const struct sent sess_sent[SESS_NR_EVENTS] = {
 		"sess_restore(), for a session that adopt_some() found RESTORING",
 		IN(SESS_RESTORING) },
 	[SESS_EV_LOST] = {
-		"manager_detach(), after sess_conn_gone(), look_at(), sess_check() and "
+		"manager_detach(), after sess_conn_gone(), beat_check(), answer_use() and "
 		"asked_resume() found an admin connection", IN(SESS_ATTACHED) },
 	[SESS_EV_PAUSE] = { "manager_pause(), if OPENING or live",
 		LIVE | IN(SESS_OPENING) },
 	[SESS_EV_LEFT] = { "manager_lost(), instead of LOST", IN(SESS_ATTACHED) },
-	[SESS_EV_DEAD] = { "look_at(), for sessions that are live", LIVE },
+	[SESS_EV_DEAD] = { "beat_check(), for sessions that are live", LIVE },
 	[SESS_EV_EVICTED] = {
-		"manager_say_goodbye(), to all sessions of the list: none of them is FREEING",
+		"manager_evict_all(), to all sessions of the list: none of them is FREEING",
 		LIVE | IN(SESS_OPENING) | IN(SESS_ENDING) },
 	[SESS_EV_RESUME] = {
 		"asked_resume(), for a live session, after it refused RESTORING and detached "
@@ -203,7 +203,7 @@ static const char *const setup_want[SETUP_NR_STATES][MOST] = {
 
 static const struct sent setup_sent[SETUP_NR_EVENTS] = {
 	[SETUP_EV_SEEN] = {
-		"look_at(), asked_open_queue() and sess_adopt(), whatever the setup is",
+		"beat_check(), asked_open_queue() and sess_adopt(), whatever the setup is",
 		IN(SETUP_NR_STATES) - 1 },
 	[SETUP_EV_MORE] = { "prepare_some(), if may_prepare()", PREPARES },
 	[SETUP_EV_BLOCKED] = { "prepare_some(), if may_prepare()", PREPARES },

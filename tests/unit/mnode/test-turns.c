@@ -379,10 +379,10 @@ static void test_killed_meanwhile(void **state)
 
 static void empty_hand(struct sess *s)
 {
-	for (; s->hand.nr; s->lent--)
+	for (; s->held.nr; s->lent--)
 		assert_int_equal(pool_give(&bed.m.pool, s->owner,
-					   s->hand.at[--s->hand.nr]), 0);
-	s->hand.waiting = 0;
+					   s->held.at[--s->held.nr]), 0);
+	s->held.waiting = 0;
 }
 
 /* A ring that has what is not this session's page, and more pages than are due. */
@@ -405,7 +405,7 @@ static void test_foreign(void **state)
 	while (lend_settle(&bed.m.lender, s) == -EAGAIN)
 		;
 	assert_int_equal(bed.m.lender.nr_foreign, foreign + 1);
-	assert_int_equal(s->hand.nr, 0);
+	assert_int_equal(s->held.nr, 0);
 	assert_int_equal(lend_about(s), lend_goal(s));
 	assert_int_equal(cnode_resume_status(c), 0);
 	bed_settle(&bed);

@@ -233,7 +233,7 @@ static void left_by_its_reader(void **state)
 	(void)state;
 	world_open(&world, 3, 10);
 	task = rig_enter(&world.rig, 0);
-	world.leaf->word = far_lock_word(far_who_am_i(task), 0, 0,
+	world.leaf->word = far_lock_word(far_owner_self(task), 0, 0,
 					 far_lock_sum(world.leaf->word));
 	write_half(&world, 1);
 	alarm(HANGS);

@@ -27,11 +27,11 @@ static void join_and_leave(void **state)
 	struct far_task *task;
 
 	assert_int_equal(far_enter(a, &task), 0);
-	assert_int_equal(far_who_number(far_who_am_i(task)), 1);
-	assert_int_equal(far_who_incarnation(far_who_am_i(task)), 1);
+	assert_int_equal(far_owner_number(far_owner_self(task)), 1);
+	assert_int_equal(far_owner_incarnation(far_owner_self(task)), 1);
 	far_leave(task);
 	assert_int_equal(far_enter(b, &task), 0);
-	assert_int_equal(far_who_number(far_who_am_i(task)), 2);
+	assert_int_equal(far_owner_number(far_owner_self(task)), 2);
 	far_leave(task);
 	far_close(a);
 	far_close(b);
@@ -316,9 +316,9 @@ static void wrong_arguments(void **state)
 	assert_int_equal(far_free(task, far_addr(1, 0), 64), -EINVAL);
 	assert_int_equal(far_free(task, addr, 0), -EINVAL);
 	assert_int_equal(far_free(task, addr, 64), 0);
-	assert_int_equal(far_owner_dead(task, far_who(17, 1)), -EBADMSG);
-	assert_int_equal(far_owner_dead(task, far_who_am_i(task)), 0);
-	assert_int_equal(far_owner_dead(task, far_who(5, 1)), 0);
+	assert_int_equal(far_owner_dead(task, far_owner(17, 1)), -EBADMSG);
+	assert_int_equal(far_owner_dead(task, far_owner_self(task)), 0);
+	assert_int_equal(far_owner_dead(task, far_owner(5, 1)), 0);
 	far_epoch_exit(task);
 	far_leave(task);
 	far_close(far);

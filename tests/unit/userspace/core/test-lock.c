@@ -78,13 +78,13 @@ static struct record *record_at(unsigned idx)
 
 static uint64_t log_addr(uint64_t word)
 {
-	return far_addr(0, LOGS_AT + far_who_number(word) * FAR_LOCK_SLOTS *
+	return far_addr(0, LOGS_AT + far_owner_number(word) * FAR_LOCK_SLOTS *
 			sizeof(struct log) + far_lock_slot(word) * sizeof(struct log));
 }
 
 static uint64_t log_mine(const struct far_lock *lock)
 {
-	return log_addr(far_lock_word(far_who_am_i(lock->task), lock->slot, 0, 0));
+	return log_addr(far_lock_word(far_owner_self(lock->task), lock->slot, 0, 0));
 }
 
 static int log_inherit(struct far_task *task, struct far_lock *lock, uint64_t word)
@@ -389,40 +389,40 @@ static void test_verbs(void **state)
 }
 
 /* What the arbiter does once all nodes have confirmed. */
-static void fence(uint64_t who)
+static void fence(uint64_t owner)
 {
 	uint64_t size;
 	char *memory = far_sim_memory(sim, 0, &size);
 	const struct far_sb *sb = (void *)memory;
 	struct far_client_entry *entry =
-		(void *)(memory + far_client_entry_off(sb, far_who_number(who)));
+		(void *)(memory + far_client_entry_off(sb, far_owner_number(owner)));
 	struct far_epoch_line *line = (void *)(memory + FAR_SB_EPOCH);
 
-	entry->fenced = far_who_incarnation(who);
+	entry->fenced = far_owner_incarnation(owner);
 	line->deaths++;
 }
 
 /* Plays the arbiter, a millisecond after the death instead of a second. */
 static void undertaker(struct far_task *task, void *arg)
 {
-	const uint64_t *who = arg;
+	const uint64_t *owner = arg;
 
 	while (node[1].ended < 2 && !far_sim_cn_dead(sim, 0))
 		far_sleep(task, 20000);
 	far_sleep(task, MS);
 	if (far_sim_cn_dead(sim, 0))
-		fence(*who);
+		fence(*owner);
 }
 
-static uint64_t node_who(unsigned i)
+static uint64_t node_owner(unsigned i)
 {
 	struct far_task *task;
-	uint64_t who;
+	uint64_t owner;
 
 	assert_int_equal(far_enter(node[i].far, &task), 0);
-	who = far_who_am_i(task);
+	owner = far_owner_self(task);
 	far_leave(task);
-	return who;
+	return owner;
 }
 
 /*
@@ -431,19 +431,19 @@ static uint64_t node_who(unsigned i)
 static int die_at(uint64_t n, unsigned adversary, uint64_t seed, bool quick)
 {
 	unsigned sum, victim;
-	uint64_t who;
+	uint64_t owner;
 	int dead;
 
 	sim_begin(adversary, seed + n);
 	node_open(0, 3, 2);
 	node_open(1, 10, 2);
 	node_open(2, 0, 1);
-	who = node_who(0);
+	owner = node_owner(0);
 	far_sim_kill_cn_at(sim, 0, n);
 	node_start(0, 1, 2);
 	node_start(1, 1, 2);
 	if (quick)
-		assert_int_equal(far_thread_start(node[2].far, 1, undertaker, &who,
+		assert_int_equal(far_thread_start(node[2].far, 1, undertaker, &owner,
 						  &node[2].thread[0]), 0);
 	node_join(1);
 	node_join(2);
@@ -514,7 +514,7 @@ static void test_fenced(void **state)
 	lock_init(&lock, task, 0);
 	assert_int_equal(far_lock_take(task, &lock), 0);
 	assert_int_equal(image_add(task, &lock, true), 0);
-	fence(far_who_am_i(task));
+	fence(far_owner_self(task));
 	lock_init(&lock2, task2, 0);
 	lock2.ops = &not;
 	record_at(0)->number[3]++;
@@ -559,7 +559,7 @@ static void test_fenced_unknown(void **state)
 	assert_int_equal(far_lock_take(task, &lock), 0);
 	assert_int_equal(image_add(task, &lock, true), 0);
 	/* before its service can notice: fenced, and the word as a repair leaves it */
-	fence(far_who_am_i(task));
+	fence(far_owner_self(task));
 	record_at(0)->word = far_lock_freed(record_at(0)->word);
 	far_fault_fail_at(nic, 1, -EIO);
 	assert_int_equal(far_lock_release(task, &lock), -ESTALE);

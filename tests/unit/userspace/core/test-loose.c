@@ -301,7 +301,7 @@ static void lock_is_taken_behind_it(void **state)
 	(void)state;
 	bed_open(&bed);
 	task = rig_enter(&bed.rig, 0);
-	held = far_lock_word(far_who_am_i(task), 0, 0, 0);
+	held = far_lock_word(far_owner_self(task), 0, 0, 0);
 	assert_int_equal(word_cas(&bed, task, 0, held), 0);
 	assert_int_equal(far_thread_start(bed.rig.far[0], 1, other_locks, &bed, &thread), 0);
 	far_sleep(task, MS);
@@ -382,7 +382,7 @@ static void lock_is_not_left_late(void **state)
 	task = rig_enter(&bed.rig, 0);
 	assert_int_equal(far_thread_start(bed.rig.far[0], 1, late_locks, &bed, &thread), 0);
 	far_sleep(task, MS);
-	cas_breaks(&bed, task, 0, far_lock_word(far_who_am_i(task), 0, 0, 0), 1);
+	cas_breaks(&bed, task, 0, far_lock_word(far_owner_self(task), 0, 0, 0), 1);
 	late_arrives(&bed);
 	bed.broke = 1;
 	while (!bed.done)

@@ -64,16 +64,16 @@ static int teardown(void **state)
 }
 
 /* What the arbiter does once all nodes have confirmed. */
-static void fence(uint64_t who)
+static void fence(uint64_t owner)
 {
 	uint64_t size;
 	char *memory = far_sim_memory(sim, 0, &size);
 	const struct far_sb *sb = (void *)memory;
 	struct far_client_entry *entry =
-		(void *)(memory + far_client_entry_off(sb, far_who_number(who)));
+		(void *)(memory + far_client_entry_off(sb, far_owner_number(owner)));
 	struct far_epoch_line *line = (void *)(memory + FAR_SB_EPOCH);
 
-	entry->fenced = far_who_incarnation(who);
+	entry->fenced = far_owner_incarnation(owner);
 	line->deaths++;
 }
 
@@ -98,16 +98,16 @@ static void everything_is_stale(void **state)
 	struct far_space_check sum;
 	struct far_task *task, *task2;
 	struct bag bag;
-	uint64_t who;
+	uint64_t owner;
 
 	(void)state;
 	assert_int_equal(far_enter(far, &task), 0);
 	assert_int_equal(bag_create(task, "b", 16, &bag), 0);
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(bag_put(task, &bag, i % 16, 100, i), 0);
-	who = far_who_am_i(task);
+	owner = far_owner_self(task);
 	assert_int_equal(far_epoch_enter(task), 0);
-	fence(who);
+	fence(owner);
 	far_sleep(task, 3 * MS);
 	assert_int_equal(far_post(task), -ESTALE);
 	assert_int_equal(far_sync(task), -ESTALE);
@@ -123,7 +123,7 @@ static void everything_is_stale(void **state)
 
 	/* Others see that it is dead, and have swept after it. */
 	assert_int_equal(far_enter(other, &task2), 0);
-	assert_int_equal(far_owner_dead(task2, who), 1);
+	assert_int_equal(far_owner_dead(task2, owner), 1);
 	far_leave(task2);
 	check(other);
 
@@ -131,7 +131,7 @@ static void everything_is_stale(void **state)
 	far_close(far);
 	again = open_cn(0);
 	assert_int_equal(far_enter(again, &task), 0);
-	assert_true(far_who_am_i(task) != who);
+	assert_true(far_owner_self(task) != owner);
 	assert_int_equal(bag_get(task, &bag, 1, 0), 0);
 	far_leave(task);
 	far_close(again);
@@ -157,16 +157,16 @@ static void tasks_end(void **state)
 	struct far_thread *thread;
 	struct far_task *task;
 	struct bag bag, count;
-	uint64_t who;
+	uint64_t owner;
 
 	(void)state;
 	assert_int_equal(far_enter(far, &task), 0);
-	who = far_who_am_i(task);
+	owner = far_owner_self(task);
 	assert_int_equal(bag_create(task, "b", 16, &bag), 0);
 	count = (struct bag){ bag.root, 0 };
 	assert_int_equal(far_thread_start(far, 8, run_until_stale, &count, &thread), 0);
 	far_sleep(task, 2 * MS);
-	fence(who);
+	fence(owner);
 	far_thread_join(thread);
 	assert_int_equal(count.nr_slots, 8);
 	far_leave(task);

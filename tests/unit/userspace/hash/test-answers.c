@@ -93,7 +93,7 @@ static void first_work(struct far_task *task, void *arg)
 /* Notes of copies that have a name. */
 static int each_note(void *arg, const struct hash_view *view)
 {
-	*(unsigned *)arg += !!far_who_number(view->head.copy);
+	*(unsigned *)arg += !!far_owner_number(view->head.copy);
 	return 0;
 }
 

@@ -32,19 +32,19 @@ static void slot_words(void **state)
 
 static void headers(void **state)
 {
-	uint64_t who = UINT64_C(0xabc) << 52 | UINT64_C(0x1234) << 36;
+	uint64_t owner = UINT64_C(0xabc) << 52 | UINT64_C(0x1234) << 36;
 	uint64_t idle = hash_idle(31, 0xfedcba98);
-	uint64_t claim = hash_claim(idle, who, 0xffffffff);
+	uint64_t claim = hash_claim(idle, owner, 0xffffffff);
 
 	(void)state;
 	assert_int_equal(hash_depth(idle), 31);
 	assert_false(hash_claimed(idle));
 	assert_false(hash_claimed(idle | HASH_MOVING));
 	assert_true(hash_claimed(claim));
-	assert_int_equal(claim & HASH_WHO_MASK, who);
+	assert_int_equal(claim & HASH_OWNER_MASK, owner);
 	assert_int_equal(claim & ~HASH_CLAIM_MASK, idle);
-	assert_int_equal(hash_depth(hash_splitter(who, 17)), 17);
-	assert_int_not_equal(hash_splitter(who, 0), 0);
+	assert_int_equal(hash_depth(hash_splitter(owner, 17)), 17);
+	assert_int_not_equal(hash_splitter(owner, 0), 0);
 }
 
 static void where_keys_may_be(void **state)

@@ -83,7 +83,7 @@ static void join(struct rig *rig, unsigned number, uint64_t epoch)
 {
 	struct far_client_entry *e = entry(rig, number);
 
-	e->claim = far_claim(far_who_incarnation(e->claim) + 1, 1);
+	e->claim = far_claim(far_owner_incarnation(e->claim) + 1, 1);
 	e->epoch = epoch;
 	e->flushed = epoch - 1;
 	e->beat++;

@@ -116,20 +116,20 @@ static void pages_are_filled(void **state)
 
 static void words(void **state)
 {
-	uint64_t who = far_who(FAR_MAX_CLIENTS, FAR_MAX_INCARNATION), word;
+	uint64_t owner = far_owner(FAR_MAX_CLIENTS, FAR_MAX_INCARNATION), word;
 
 	(void)state;
-	word = far_lock_word(who, 0xff, 0xf, ~0u);
-	assert_int_equal(far_who_number(word), FAR_MAX_CLIENTS);
-	assert_int_equal(far_who_incarnation(word), FAR_MAX_INCARNATION);
+	word = far_lock_word(owner, 0xff, 0xf, ~0u);
+	assert_int_equal(far_owner_number(word), FAR_MAX_CLIENTS);
+	assert_int_equal(far_owner_incarnation(word), FAR_MAX_INCARNATION);
 	assert_int_equal(far_lock_slot(word), 0xff);
 	assert_int_equal(far_lock_flags(word), 0xf);
 	assert_int_equal(far_lock_sum(word), 0xffffff);
-	word = far_lock_word(far_who(1, 2), 3, 4, 5);
+	word = far_lock_word(far_owner(1, 2), 3, 4, 5);
 	assert_int_equal(word, UINT64_C(0x0010002034000005));
 
-	word = far_chunk_word(far_who(1, 2), FAR_CHUNK_TAIL, 0x123456);
-	assert_int_equal(far_who_number(word), 1);
+	word = far_chunk_word(far_owner(1, 2), FAR_CHUNK_TAIL, 0x123456);
+	assert_int_equal(far_owner_number(word), 1);
 	assert_int_equal(far_chunk_state(word), FAR_CHUNK_TAIL);
 	assert_int_equal(far_chunk_count(word), 0x123456);
 
@@ -140,8 +140,8 @@ static void words(void **state)
 
 	assert_true(far_claim_taken(far_claim(7, 1)));
 	assert_false(far_claim_taken(far_claim(7, 0)));
-	assert_int_equal(far_who_incarnation(far_claim(7, 1)), 7);
-	assert_int_equal(far_who_number(far_claim(FAR_MAX_INCARNATION, 1)), 0);
+	assert_int_equal(far_owner_incarnation(far_claim(7, 1)), 7);
+	assert_int_equal(far_owner_number(far_claim(FAR_MAX_INCARNATION, 1)), 0);
 }
 
 int main(void)

@@ -7,43 +7,43 @@
  * that has not proved its identity gets no other resource.
  *
  * When half of the places are taken, a peer must repeat a cookie; this proves that it
- * receives at its address. When only DOOR_SPARE places are left, a peer whose address has
+ * receives at its address. When only RESPONDER_SPARE places are left, a peer whose address has
  * few places takes a place of the address with the most. Addresses of sessions lose none,
  * unless they have more than a few.
  */
-#ifndef MNODE_DOOR_H
-#define MNODE_DOOR_H
+#ifndef MNODE_RESPONDER_H
+#define MNODE_RESPONDER_H
 
 #include "../../userspace/host/mail.h"
 #include "audit.h"
-#include "who.h"
+#include "idents.h"
 
-#define DOOR_PLACES	64
+#define RESPONDER_PLACES	64
 /* Places that stay free for peers that take another's place: a queue pair serves one
  * connection, and its successor is not created at once. */
-#define DOOR_SPARE	8
+#define RESPONDER_SPARE	8
 /*
  * The longest handshake, and the longest wait for its hello while half of the places are
  * taken. With places to spare a hello may be retransmitted several times.
  */
-#define DOOR_MS		5000
-#define DOOR_HELLO_MS	1000
-#define DOOR_NEW	UINT32_MAX
+#define RESPONDER_MS		5000
+#define RESPONDER_HELLO_MS	1000
+#define RESPONDER_NEW	UINT32_MAX
 
-enum door_state {
-	DOOR_FREE,		/* no handshake; door_work() creates mail if there is none */
-	DOOR_HELLO,		/* the request is accepted; the hello is awaited */
-	DOOR_RESPONSE,		/* the challenge has been sent; the response is awaited */
-	DOOR_DONE,		/* the result has been sent; the peer is to disconnect */
+enum responder_state {
+	RESPONDER_FREE,		/* no handshake; responder_work() creates mail if there is none */
+	RESPONDER_HELLO,	/* the request is accepted; the hello is awaited */
+	RESPONDER_RESPONSE,	/* the challenge has been sent; the response is awaited */
+	RESPONDER_DONE,		/* the result has been sent; the peer is to disconnect */
 };
 
 /**
- * struct door_place - a place for one handshake
+ * struct responder_place - a place for one handshake
  * @mail:	its queue pair
- * @age_ms:	time since the first tick after the connection request; DOOR_NEW: none yet
+ * @age_ms:	time since the first tick after the connection request; RESPONDER_NEW: none yet
  */
-struct door_place {
-	enum door_state state;
+struct responder_place {
+	enum responder_state state;
 	struct far_mail mail;
 	uint32_t conn;
 	uint32_t age_ms;
@@ -52,7 +52,7 @@ struct door_place {
 };
 
 /**
- * struct door - all handshakes
+ * struct responder - all handshakes
  * @session:	callback: is there a session of this wire id that the identity may resume?
  * @known:	callback: has a compute node at this address a session?
  * @audit:	gets a line for each refusal
@@ -63,9 +63,9 @@ struct door_place {
  * @cookies, @full: requests that were rejected with a cookie, and for lack of a place
  * @evicted:	handshakes that were ended so that others get their places
  */
-struct door {
+struct responder {
 	struct nic *nic;
-	struct who *who;
+	struct idents *idents;
 	bool (*session)(void *arg, const char *name, uint64_t id);
 	bool (*known)(void *arg, __be32 ip);
 	void *arg;
@@ -75,20 +75,20 @@ struct door {
 	uint64_t now_ms;
 	unsigned int nr_taken;
 	uint64_t done, failed, cookies, full, evicted;
-	struct door_place place[DOOR_PLACES];
+	struct responder_place place[RESPONDER_PLACES];
 };
 
-/* The caller has set nic, who, session, known, arg and audit. Returns 0 or -errno. */
-int door_init(struct door *door);
-void door_fini(struct door *door);
+/* The caller has set nic, idents, session, known, arg and audit. Returns 0 or -errno. */
+int responder_init(struct responder *responder);
+void responder_fini(struct responder *responder);
 /* Answers a connection request. False: the request is not for a handshake. */
-bool door_request(struct door *door, const struct nic_event *ev);
+bool responder_request(struct responder *responder, const struct nic_event *ev);
 /* A connection has ended. False: it is not a handshake's, so the caller releases it. */
-bool door_gone(struct door *door, uint32_t conn);
+bool responder_gone(struct responder *responder, uint32_t conn);
 /* Handles messages that have arrived, and creates at most one queue pair. True: handshakes
  * are under way. */
-bool door_work(struct door *door);
+bool responder_work(struct responder *responder);
 /* Ends handshakes that have taken too long. */
-void door_tick(struct door *door, uint32_t elapsed_ms);
+void responder_tick(struct responder *responder, uint32_t elapsed_ms);
 
-#endif /* MNODE_DOOR_H */
+#endif /* MNODE_RESPONDER_H */

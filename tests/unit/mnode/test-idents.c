@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <peer/who.h>
+#include <peer/idents.h>
 
-static char dir[] = "who-XXXXXX";
-static struct who who;
+static char dir[] = "ids-XXXXXX";
+static struct idents idents;
 static unsigned int nr_bad;
 static char last_bad[SECRET_WHY_MAX];
 
@@ -54,13 +54,13 @@ static void read_all(unsigned int bad)
 	char why[SECRET_WHY_MAX];
 
 	nr_bad = 0;
-	assert_int_equal(who_read(&who, dir, note_bad, why), 0);
+	assert_int_equal(idents_read(&idents, dir, note_bad, why), 0);
 	assert_int_equal(nr_bad, bad);
 }
 
 static int setup(void **state)
 {
-	memcpy(dir, "who-XXXXXX", sizeof(dir));
+	memcpy(dir, "ids-XXXXXX", sizeof(dir));
 	assert_non_null(mkdtemp(dir));
 	make_file("one");
 	make_file("two");
@@ -76,7 +76,7 @@ static int teardown(void **state)
 
 	for (i = 0; i < 3; i++)
 		unlink(path_of(names[i]));
-	who_fini(&who);
+	idents_fini(&idents);
 	return rmdir(dir);
 }
 
@@ -86,13 +86,13 @@ static void test_removed_beside_bad(void **state)
 	remove_file("three");
 	read_all(1);
 	assert_non_null(strstr(last_bad, "two: mode 0644"));
-	assert_non_null(who_find(&who, "one"));
-	assert_null(who_find(&who, "two"));
-	assert_null(who_find(&who, "three"));
-	assert_true(who_was_known(&who, "three"));
+	assert_non_null(idents_find(&idents, "one"));
+	assert_null(idents_find(&idents, "two"));
+	assert_null(idents_find(&idents, "three"));
+	assert_true(idents_had(&idents, "three"));
 	assert_int_equal(chmod(path_of("two"), 0600), 0);
 	read_all(0);
-	assert_non_null(who_find(&who, "two"));
+	assert_non_null(idents_find(&idents, "two"));
 }
 
 static void test_bad_text(void **state)
@@ -103,8 +103,8 @@ static void test_bad_text(void **state)
 	fputs("secret = short\n", f);
 	fclose(f);
 	read_all(1);
-	assert_null(who_find(&who, "two"));
-	assert_non_null(who_find(&who, "three"));
+	assert_null(idents_find(&idents, "two"));
+	assert_non_null(idents_find(&idents, "three"));
 }
 
 /* Names that no compute node can have. */
@@ -116,7 +116,7 @@ static void test_bad_names(void **state)
 	for (i = 0; i < 2; i++)
 		fclose(fopen(path_of(bad[i]), "w"));
 	read_all(2);
-	assert_non_null(who_find(&who, "one"));
+	assert_non_null(idents_find(&idents, "one"));
 	for (i = 0; i < 2; i++)
 		unlink(path_of(bad[i]));
 }
@@ -128,20 +128,20 @@ static void test_owner(void **state)
 	assert_int_equal(chown(path_of("two"), 1234, 0), 0);
 	read_all(1);
 	assert_non_null(strstr(last_bad, "two: owner 1234"));
-	assert_null(who_find(&who, "two"));
-	assert_non_null(who_find(&who, "one"));
+	assert_null(idents_find(&idents, "two"));
+	assert_non_null(idents_find(&idents, "one"));
 }
 
 static void test_never_known(void **state)
 {
-	assert_false(who_was_known(&who, "four"));
+	assert_false(idents_had(&idents, "four"));
 	remove_file("one");
 	remove_file("two");
 	remove_file("three");
 	read_all(0);
 	read_all(0);
-	assert_null(who_find(&who, "one"));
-	assert_true(who_was_known(&who, "one"));
+	assert_null(idents_find(&idents, "one"));
+	assert_true(idents_had(&idents, "one"));
 }
 
 /* What cannot be read as a whole changes nothing. */
@@ -149,11 +149,11 @@ static void test_no_directory(void **state)
 {
 	char why[SECRET_WHY_MAX] = "";
 
-	assert_int_equal(who_read(&who, path_of("one"), note_bad, why), -ENOTDIR);
+	assert_int_equal(idents_read(&idents, path_of("one"), note_bad, why), -ENOTDIR);
 	assert_non_null(strstr(why, "one: "));
-	assert_non_null(who_find(&who, "one"));
-	assert_int_equal(who_read(&who, path_of("none"), note_bad, why), 0);
-	assert_null(who_find(&who, "one"));
+	assert_non_null(idents_find(&idents, "one"));
+	assert_int_equal(idents_read(&idents, path_of("none"), note_bad, why), 0);
+	assert_null(idents_find(&idents, "one"));
 }
 
 int main(void)

@@ -4,16 +4,16 @@
  * handshake makes a pass, which has the key of that handshake.  Each connection request
  * names a pass and is signed by its key.
  */
-#ifndef MNODE_WHO_H
-#define MNODE_WHO_H
+#ifndef MNODE_IDENTS_H
+#define MNODE_IDENTS_H
 
 #include <nic/nic.h>
 #include "../../userspace/auth/shake.h"
 
 /* a pass that nothing needs expires after this time */
-#define WHO_IDLE_MS	(60 * 1000)
+#define IDENTS_IDLE_MS	(60 * 1000)
 /* most passes of one identity that have made no session and no attachment */
-#define WHO_MAX_IDLE	16
+#define IDENTS_MAX_IDLE	16
 
 /**
  * struct ident - a name that has or had a file of secrets
@@ -45,8 +45,8 @@ struct pass {
 	uint32_t idle_ms;
 };
 
-struct who {
-	struct ident *idents;
+struct idents {
+	struct ident *first;
 	struct pass *passes;
 };
 
@@ -66,47 +66,47 @@ struct seal {
  * gone loses its secrets.  -errno, with a sentence in why: the directory cannot be read,
  * and nothing has changed.  Passes stay as they are.
  */
-int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
-	     char why[SECRET_WHY_MAX]);
+int idents_read(struct idents *idents, const char *dir, void (*bad)(const char *why),
+		char why[SECRET_WHY_MAX]);
 /* Wipes and frees all identities and passes. */
-void who_fini(struct who *who);
+void idents_fini(struct idents *idents);
 /* Adds an identity.  -EEXIST: the name is there already; -ENOMEM. */
-int who_add(struct who *who, const char *name, const struct secrets *secrets);
+int idents_add(struct idents *idents, const char *name, const struct secrets *secrets);
 /* The identity of that name; NULL: the name has no secrets now. */
-const struct ident *who_find(const struct who *who, const char *name);
+const struct ident *idents_find(const struct idents *idents, const char *name);
 /* True if the name has secrets, or had some since the agent began. */
-bool who_was_known(const struct who *who, const char *name);
+bool idents_had(const struct idents *idents, const char *name);
 
 /* Makes a pass.  -ENOMEM, -EIO. */
-int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
-		 uint64_t session, struct pass **ret_pass);
+int idents_pass_new(struct idents *idents, const char *name, const struct auth_key *key,
+		    uint64_t session, struct pass **ret_pass);
 /* NULL: there is no such pass. */
-struct pass *who_pass(const struct who *who, uint64_t handle);
+struct pass *idents_pass(const struct idents *idents, uint64_t handle);
 /* Drops a pass; handle 0 has no effect. */
-void who_drop(struct who *who, uint64_t handle);
+void idents_drop_pass(struct idents *idents, uint64_t handle);
 /* Drops all passes of that identity. */
-void who_drop_all(struct who *who, const char *name);
-/* Drops passes that needed() has denied, and that have not been used, for WHO_IDLE_MS. */
-void who_tick(struct who *who, uint32_t elapsed_ms,
-	      bool (*needed)(void *arg, const struct pass *pass), void *arg);
+void idents_drop_passes(struct idents *idents, const char *name);
+/* Drops passes that needed() has denied, and that have not been used, for IDENTS_IDLE_MS. */
+void idents_tick(struct idents *idents, uint32_t elapsed_ms,
+		 bool (*needed)(void *arg, const struct pass *pass), void *arg);
 
 /* Does the event carry a request that names a pass? */
-bool who_is_signed(const struct nic_event *ev);
+bool idents_is_request(const struct nic_event *ev);
 /*
  * Checks a signed request.  0: returns its pass and what signs the answer.  -EPROTO,
  * -EKEYREJECTED: the sender is unknown; -EALREADY, -ERANGE: the counter was used before,
  * or is too old.
  */
-int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
-	     struct seal *ret_seal);
-/* The same for clients of spaces. */
-bool who_is_far(const struct nic_event *ev);
-int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
+int idents_check(struct idents *idents, const struct nic_event *ev, struct pass **ret_pass,
 		 struct seal *ret_seal);
+/* The same for clients of spaces. */
+bool idents_is_far_request(const struct nic_event *ev);
+int idents_check_far(struct idents *idents, const struct nic_event *ev, struct pass **ret_pass,
+		     struct seal *ret_seal);
 /* Appends the MAC to an answer of len bytes, if the seal is on; the buffer has room for
  * it.  Returns the new length.  what: ODRP_AUTH_REP, with the queue pair that answers, or
  * ODRP_AUTH_REJ. */
-size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
-		void *answer, size_t len);
+size_t idents_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
+		   void *answer, size_t len);
 
-#endif /* MNODE_WHO_H */
+#endif /* MNODE_IDENTS_H */

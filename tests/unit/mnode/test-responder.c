@@ -55,44 +55,44 @@ static void open_bed(void)
 	ops.disconnect = catch_disconnect;
 	ops.release = catch_release;
 	bed.nic->ops = &ops;
-	bed.m.door.known = is_known;
+	bed.m.responder.known = is_known;
 }
 
 static unsigned int nr_places(__be32 ip)
 {
 	unsigned int i, nr = 0;
 
-	for (i = 0; i < DOOR_PLACES; i++)
-		nr += bed.m.door.place[i].state != DOOR_FREE &&
-		      bed.m.door.place[i].ends.cnode_ip == ip;
+	for (i = 0; i < RESPONDER_PLACES; i++)
+		nr += bed.m.responder.place[i].state != RESPONDER_FREE &&
+		      bed.m.responder.place[i].ends.cnode_ip == ip;
 	return nr;
 }
 
 /* Asks for a handshake, with a cookie if one is asked for. True: there is a place. */
 static bool asks(__be32 ip)
 {
-	struct odrp_auth_knock knock = {
+	struct odrp_auth_initiation initiation = {
 		.magic = htobe32(ODRP_AUTH_MAGIC), .version = htobe16(ODRP_AUTH_VERSION),
 		.role = ODRP_AUTH_HANDSHAKE, .suite = ODRP_AUTH_HMAC_SHA256, .id = ip,
 	};
 	struct nic_event ev = {
 		.type = NIC_REQUEST, .id = 7, .peer_ip = ip, .local_ip = 1,
-		.priv_len = sizeof(knock),
+		.priv_len = sizeof(initiation),
 	};
 	unsigned int i, before = nr_places(ip);
 
 	for (i = 0; i < 2 && nr_places(ip) == before; i++) {
-		memcpy(ev.priv, &knock, sizeof(knock));
+		memcpy(ev.priv, &initiation, sizeof(initiation));
 		memset(caught, 0, sizeof(caught));
-		assert_true(door_request(&bed.m.door, &ev));
-		if (!auth_is_cookie(caught, sizeof(caught), knock.cookie))
+		assert_true(responder_request(&bed.m.responder, &ev));
+		if (!auth_is_cookie(caught, sizeof(caught), initiation.cookie))
 			break;
 	}
 	/* The queue pair of a place that was taken from somebody is made anew. */
-	for (i = 0; i < DOOR_PLACES; i++)
-		if (!bed.m.door.place[i].mail.dev)
-			assert_int_equal(far_mail_new(bed.nic, bed.m.door.pdn,
-						      &bed.m.door.place[i].mail), 0);
+	for (i = 0; i < RESPONDER_PLACES; i++)
+		if (!bed.m.responder.place[i].mail.dev)
+			assert_int_equal(far_mail_new(bed.nic, bed.m.responder.pdn,
+						      &bed.m.responder.place[i].mail), 0);
 	return nr_places(ip) == before + 1;
 }
 
@@ -100,9 +100,9 @@ static void close_bed(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < DOOR_PLACES; i++)
-		bed.m.door.place[i].state = DOOR_FREE;
-	bed.m.door.nr_taken = 0;
+	for (i = 0; i < RESPONDER_PLACES; i++)
+		bed.m.responder.place[i].state = RESPONDER_FREE;
+	bed.m.responder.nr_taken = 0;
 	bed_close(&bed);
 }
 
@@ -111,9 +111,9 @@ static void test_keeps_nobody_out(void **state)
 	unsigned int i;
 
 	open_bed();
-	for (i = 0; i < 2 * DOOR_PLACES; i++)
+	for (i = 0; i < 2 * RESPONDER_PLACES; i++)
 		asks(KNOWN);
-	assert_in_range(nr_places(KNOWN), 1, DOOR_PLACES / 2);
+	assert_in_range(nr_places(KNOWN), 1, RESPONDER_PLACES / 2);
 	for (i = 0; i < 4; i++) {
 		assert_true(asks(OTHER));
 		assert_true(asks(STRANGER + i));
@@ -128,11 +128,11 @@ static void test_is_let_in(void **state)
 	unsigned int i;
 
 	open_bed();
-	for (i = 0; i < 2 * DOOR_PLACES; i++)
+	for (i = 0; i < 2 * RESPONDER_PLACES; i++)
 		asks(STRANGER + i);
 	assert_true(asks(KNOWN));
 	assert_true(asks(OTHER));
-	for (i = 0; i < 2 * DOOR_PLACES; i++)
+	for (i = 0; i < 2 * RESPONDER_PLACES; i++)
 		asks(STRANGER + 1000 + i);
 	assert_int_equal(nr_places(KNOWN), 1);
 	assert_int_equal(nr_places(OTHER), 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Identities and passes; see who.h. */
+/* Identities and passes; see idents.h. */
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include "who.h"
+#include "idents.h"
 
 /* ---- identities ------------------------------------------------------------------ */
 
@@ -22,45 +22,45 @@ static void idents_free(struct ident *list)
 	}
 }
 
-static struct ident *ident_named(const struct who *who, const char *name)
+static struct ident *ident_named(const struct idents *idents, const char *name)
 {
-	struct ident *ident = who->idents;
+	struct ident *ident = idents->first;
 
 	while (ident && strcmp(ident->name, name))
 		ident = ident->next;
 	return ident;
 }
 
-const struct ident *who_find(const struct who *who, const char *name)
+const struct ident *idents_find(const struct idents *idents, const char *name)
 {
-	const struct ident *ident = ident_named(who, name);
+	const struct ident *ident = ident_named(idents, name);
 
 	return ident && ident->secrets.nr ? ident : NULL;
 }
 
-bool who_was_known(const struct who *who, const char *name)
+bool idents_had(const struct idents *idents, const char *name)
 {
-	return ident_named(who, name);
+	return ident_named(idents, name);
 }
 
-int who_add(struct who *who, const char *name, const struct secrets *secrets)
+int idents_add(struct idents *idents, const char *name, const struct secrets *secrets)
 {
 	struct ident *ident;
 
-	if (ident_named(who, name))
+	if (ident_named(idents, name))
 		return -EEXIST;
 	ident = calloc(1, sizeof(*ident));
 	if (!ident)
 		return -ENOMEM;
 	snprintf(ident->name, sizeof(ident->name), "%s", name);
 	ident->secrets = *secrets;
-	ident->next = who->idents;
-	who->idents = ident;
+	ident->next = idents->first;
+	idents->first = ident;
 	return 0;
 }
 
 /* Reads the secrets of one file.  If they cannot be used, adds the name without secrets. */
-static int ident_read(struct who *fresh, const char *dir, const char *name,
+static int ident_read(struct idents *fresh, const char *dir, const char *name,
 		      void (*bad)(const char *why))
 {
 	struct secrets secrets = { .nr = 0 };
@@ -73,23 +73,23 @@ static int ident_read(struct who *fresh, const char *dir, const char *name,
 	if (r && r != -ENOENT)
 		bad(why);
 	/* A file with a longer name cannot be an identity. */
-	r = strlen(name) < ODRP_AUTH_NAME ? who_add(fresh, name, &secrets) : 0;
+	r = strlen(name) < ODRP_AUTH_NAME ? idents_add(fresh, name, &secrets) : 0;
 	explicit_bzero(&secrets, sizeof(secrets));
 	return r;
 }
 
 /* Adds names that have no file any more, without secrets. */
-static int idents_keep_names(struct who *fresh, const struct ident *old)
+static int idents_keep_names(struct idents *fresh, const struct ident *old)
 {
 	static const struct secrets none;
 	int r = 0;
 
 	for (; old && (!r || r == -EEXIST); old = old->next)
-		r = who_add(fresh, old->name, &none);
+		r = idents_add(fresh, old->name, &none);
 	return r == -EEXIST ? 0 : r;
 }
 
-static int dir_read(DIR *d, struct who *fresh, const char *dir,
+static int dir_read(DIR *d, struct idents *fresh, const char *dir,
 		    void (*bad)(const char *why))
 {
 	struct dirent *entry;
@@ -103,10 +103,10 @@ static int dir_read(DIR *d, struct who *fresh, const char *dir,
 	return r ? r : -errno;
 }
 
-int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
-	     char why[SECRET_WHY_MAX])
+int idents_read(struct idents *idents, const char *dir, void (*bad)(const char *why),
+		char why[SECRET_WHY_MAX])
 {
-	struct who fresh = { .idents = NULL };
+	struct idents fresh = { .first = NULL };
 	DIR *d = opendir(dir);
 	int r = d || errno == ENOENT ? 0 : -errno;
 
@@ -115,14 +115,14 @@ int who_read(struct who *who, const char *dir, void (*bad)(const char *why),
 		closedir(d);
 	}
 	if (!r)
-		r = idents_keep_names(&fresh, who->idents);
+		r = idents_keep_names(&fresh, idents->first);
 	if (r) {
 		snprintf(why, SECRET_WHY_MAX, "%.400s: %s", dir, strerror(-r));
-		idents_free(fresh.idents);
+		idents_free(fresh.first);
 		return r;
 	}
-	idents_free(who->idents);
-	who->idents = fresh.idents;
+	idents_free(idents->first);
+	idents->first = fresh.first;
 	return 0;
 }
 
@@ -134,18 +134,18 @@ static void pass_free(struct pass *pass)
 	free(pass);
 }
 
-static struct pass **pass_at(struct who *who, uint64_t handle)
+static struct pass **pass_at(struct idents *idents, uint64_t handle)
 {
-	struct pass **at = &who->passes;
+	struct pass **at = &idents->passes;
 
 	while (*at && (*at)->handle != handle)
 		at = &(*at)->next;
 	return at;
 }
 
-struct pass *who_pass(const struct who *who, uint64_t handle)
+struct pass *idents_pass(const struct idents *idents, uint64_t handle)
 {
-	struct pass *pass = who->passes;
+	struct pass *pass = idents->passes;
 
 	while (pass && pass->handle != handle)
 		pass = pass->next;
@@ -160,17 +160,17 @@ static void pass_unlink(struct pass **at)
 	pass_free(pass);
 }
 
-void who_drop(struct who *who, uint64_t handle)
+void idents_drop_pass(struct idents *idents, uint64_t handle)
 {
-	struct pass **at = pass_at(who, handle);
+	struct pass **at = pass_at(idents, handle);
 
 	if (*at)
 		pass_unlink(at);
 }
 
-void who_drop_all(struct who *who, const char *name)
+void idents_drop_passes(struct idents *idents, const char *name)
 {
-	struct pass **at = &who->passes;
+	struct pass **at = &idents->passes;
 
 	while (*at) {
 		if (!strcmp((*at)->name, name))
@@ -186,22 +186,22 @@ static bool pass_is_idle(const struct pass *pass)
 }
 
 /* The list begins with the newest pass, so this drops the oldest idle ones. */
-static void passes_limit_idle(struct who *who, const char *name)
+static void passes_limit_idle(struct idents *idents, const char *name)
 {
-	struct pass **at = &who->passes;
+	struct pass **at = &idents->passes;
 	unsigned int nr = 0;
 
 	while (*at) {
 		if (pass_is_idle(*at) && !strcmp((*at)->name, name) &&
-		    ++nr >= WHO_MAX_IDLE)
+		    ++nr >= IDENTS_MAX_IDLE)
 			pass_unlink(at);
 		else
 			at = &(*at)->next;
 	}
 }
 
-int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
-		 uint64_t session, struct pass **ret_pass)
+int idents_pass_new(struct idents *idents, const char *name, const struct auth_key *key,
+		    uint64_t session, struct pass **ret_pass)
 {
 	struct pass *pass = calloc(1, sizeof(*pass));
 
@@ -213,21 +213,21 @@ int who_pass_new(struct who *who, const char *name, const struct auth_key *key,
 			free(pass);
 			return -EIO;
 		}
-	} while (!pass->handle || who_pass(who, pass->handle));
-	passes_limit_idle(who, name);
+	} while (!pass->handle || idents_pass(idents, pass->handle));
+	passes_limit_idle(idents, name);
 	snprintf(pass->name, sizeof(pass->name), "%s", name);
 	pass->key = *key;
 	pass->session = session;
-	pass->next = who->passes;
-	who->passes = pass;
+	pass->next = idents->passes;
+	idents->passes = pass;
 	*ret_pass = pass;
 	return 0;
 }
 
-void who_tick(struct who *who, uint32_t elapsed_ms,
-	      bool (*needed)(void *arg, const struct pass *pass), void *arg)
+void idents_tick(struct idents *idents, uint32_t elapsed_ms,
+		 bool (*needed)(void *arg, const struct pass *pass), void *arg)
 {
-	struct pass **at = &who->passes;
+	struct pass **at = &idents->passes;
 
 	while (*at) {
 		bool is_needed = needed(arg, *at);
@@ -236,19 +236,19 @@ void who_tick(struct who *who, uint32_t elapsed_ms,
 		/* The pass's session or attachment has ended: passes_limit_idle() counts
 		 * the pass again. */
 		(*at)->spent &= is_needed;
-		if ((*at)->idle_ms > WHO_IDLE_MS)
+		if ((*at)->idle_ms > IDENTS_IDLE_MS)
 			pass_unlink(at);
 		else
 			at = &(*at)->next;
 	}
 }
 
-void who_fini(struct who *who)
+void idents_fini(struct idents *idents)
 {
-	idents_free(who->idents);
-	who->idents = NULL;
-	while (who->passes)
-		pass_unlink(&who->passes);
+	idents_free(idents->first);
+	idents->first = NULL;
+	while (idents->passes)
+		pass_unlink(&idents->passes);
 }
 
 /* ---- requests -------------------------------------------------------------------- */
@@ -270,20 +270,20 @@ static bool event_is(const struct nic_event *ev, size_t len, uint32_t want)
 	return ev->priv_len >= len && magic == htobe32(want);
 }
 
-bool who_is_signed(const struct nic_event *ev)
+bool idents_is_request(const struct nic_event *ev)
 {
 	return event_is(ev, sizeof(struct odrp_auth_req), ODRP_AUTH_MAGIC);
 }
 
 /* Finds the pass that a request names; checks nothing else. */
-static int pass_of(struct who *who, __be16 version, __be64 handle,
+static int pass_of(struct idents *idents, __be16 version, __be64 handle,
 		   struct pass **ret_pass)
 {
 	struct pass *pass;
 
 	if (be16toh(version) != ODRP_AUTH_VERSION)
 		return -EPROTO;
-	pass = who_pass(who, be64toh(handle));
+	pass = idents_pass(idents, be64toh(handle));
 	if (!pass)
 		return -EKEYREJECTED;
 	*ret_pass = pass;
@@ -304,8 +304,8 @@ static int pass_take_request(struct pass *pass, struct odrp_auth_bound bound,
 	return 0;
 }
 
-int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
-	     struct seal *ret_seal)
+int idents_check(struct idents *idents, const struct nic_event *ev, struct pass **ret_pass,
+		 struct seal *ret_seal)
 {
 	struct odrp_auth_bound bound = event_bound(ev);
 	struct odrp_auth_req req;
@@ -313,7 +313,7 @@ int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass
 	int r;
 
 	memcpy(&req, ev->priv, sizeof(req));
-	r = pass_of(who, req.version, req.handle, &pass);
+	r = pass_of(idents, req.version, req.handle, &pass);
 	if (!r)
 		r = auth_check_req(&pass->key, bound, &req);
 	if (!r)
@@ -323,13 +323,13 @@ int who_asks(struct who *who, const struct nic_event *ev, struct pass **ret_pass
 	return r;
 }
 
-bool who_is_far(const struct nic_event *ev)
+bool idents_is_far_request(const struct nic_event *ev)
 {
 	return event_is(ev, sizeof(struct odrp_auth_far), ODRP_AUTH_FAR_MAGIC);
 }
 
-int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_pass,
-		 struct seal *ret_seal)
+int idents_check_far(struct idents *idents, const struct nic_event *ev, struct pass **ret_pass,
+		     struct seal *ret_seal)
 {
 	struct odrp_auth_bound bound = event_bound(ev);
 	struct odrp_auth_far req;
@@ -337,7 +337,7 @@ int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_
 	int r;
 
 	memcpy(&req, ev->priv, sizeof(req));
-	r = pass_of(who, req.version, req.handle, &pass);
+	r = pass_of(idents, req.version, req.handle, &pass);
 	if (!r)
 		r = auth_check_far(&pass->key, bound, &req);
 	if (!r)
@@ -347,8 +347,8 @@ int who_asks_far(struct who *who, const struct nic_event *ev, struct pass **ret_
 	return r;
 }
 
-size_t who_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
-		void *answer, size_t len)
+size_t idents_seal(const struct seal *seal, enum odrp_auth_what what, uint32_t qpn,
+		   void *answer, size_t len)
 {
 	struct odrp_auth_bound bound = seal->bound;
 
