@@ -167,7 +167,7 @@ misused "chunk size 3145728: expected a power of two" \
 	space create x --size 8M --chunk 3M --nic "$nic"
 refused "as long as the process" space create s --size 64M --nic sim:cx6-200
 refused "as long as the process" space create s --size 64M --nic soft
-refused "mem or soft expected" space serve s --size 64M --nic sim:cx6-200
+refused "mem, soft or verbs expected" space serve s --size 64M --nic sim:cx6-200
 misused "no back end 'bogus'; there are: mem, soft, verbs, sim" space list --nic bogus
 misused "no back end 'bogus'; there are: mem" space create x --size 8M --nic bogus:x
 misused "no back end 'bogus'; there are: mem" bench index --nic bogus
