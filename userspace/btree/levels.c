@@ -20,8 +20,6 @@ struct pass {
 	uint8_t edge[BTREE_MAX_SIZE];	/* its high fence */
 	uint8_t low[BTREE_MAX_SIZE];	/* and its low one: they never change, and grow */
 	uint8_t key[BTREE_MAX_SIZE];	/* of rest_look() */
-	bool ends;			/* behind the node with this low fence: */
-	uint8_t end[BTREE_MAX_SIZE];
 };
 
 static int set_add(struct set *set, uint64_t addr)
@@ -169,31 +167,6 @@ static int level_read(struct pass *pass, const struct btree_way *way, unsigned l
 	return 0;
 }
 
-/*
- * Where the level ends now. Nodes with a greater low fence come later, and need not be met:
- * without end, where keys ascend faster than the walk goes on. In a tree that is damaged
- * there may be no way to that node.
- */
-static int level_end(struct pass *pass, unsigned level)
-{
-	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
-	struct btree_way way;
-	int err;
-
-	memset(pass->key, 0xff, sizeof(pass->key));
-	err = btree_find(&pass->op, pass->key, 0, level, pass->op.node, &way);
-	pass->ends = !err;
-	memcpy(pass->end, btree_low(pass->op.node), geo->key_size);
-	return err == -EBADMSG || err == -ENOENT ? 0 : err;
-}
-
-static bool level_is_over(const struct pass *pass, unsigned level)
-{
-	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
-
-	return pass->ends && btree_cmp(geo, pass->low, pass->end) > 0;
-}
-
 /* Calls each() for the nodes of a level, from its first one. */
 static int level_each(struct pass *pass, uint64_t first, unsigned level,
 		      int (*each)(struct pass *pass, uint64_t addr, unsigned level, bool dead))
@@ -201,7 +174,7 @@ static int level_each(struct pass *pass, uint64_t first, unsigned level,
 	struct btree_way way = { .addr = first, .sure = true, .beside = true };
 	uint64_t right;
 	bool dead;
-	int err = level_end(pass, level);
+	int err = 0;
 
 	pass->begun = false;
 	memset(pass->edge, 0, sizeof(pass->edge));
@@ -211,7 +184,7 @@ static int level_each(struct pass *pass, uint64_t first, unsigned level,
 		if (err || !way.addr)
 			break;
 		err = level_read(pass, &way, level, &dead);
-		if (err || level_is_over(pass, level))
+		if (err)
 			break;
 		right = pass->op.node->right;
 		err = each(pass, way.addr, level, dead);

@@ -5,8 +5,7 @@
  *
  * The place of a node is its level and its low fence, which never change. A node that dies
  * gives its keys to the node on its left, which keeps its own low fence, so that nothing
- * behind a place comes to lie before it. A level ends with the node that is its last one when
- * the walk comes to the level.
+ * behind a place comes to lie before it.
  */
 #ifndef FAR_BTREE_LEVELS_H
 #define FAR_BTREE_LEVELS_H

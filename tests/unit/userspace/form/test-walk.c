@@ -3,7 +3,7 @@
  * Walks of many epochs, in virtual time, by a walker that takes its time at each block:
  * others reclaim memory meanwhile; what stays reachable is met beside splits, merges and
  * everything else that moves blocks; a structure may be destroyed beside its walk; and a
- * walk of a tree ends beside keys that ascend faster than the walk goes on.
+ * walk of a radix tree ends beside keys that ascend faster than the walk goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@
 #define BESIDE	1536u		/* keys of each client beside walks, some of these groups: */
 #define BESIDE_GROUPS	24u
 #define ROUNDS	2000u		/* of filling and emptying a group */
-#define ASCENT_KEYS	2000u	/* that are there at a time */
+#define ASCENT_KEYS	1000u	/* that are there at a time */
 #define ASCENT_END	40000u	/* keys in all, if the walk does not end before */
 #define ASCENT_TASKS	32u	/* that put them */
 
@@ -616,38 +616,32 @@ static void ascent_works(struct far_task *task, void *arg)
 	}
 }
 
-static void ascent_run(const struct kind *kind)
+static void ends_beside_ascent(void **state)
 {
 	static struct bed bed;
 	struct far_thread *thread[2];
 	struct far_task *task;
 
-	bed.kind = kind;
+	(void)state;
+	bed.kind = &kinds[2];
 	bed_open(&bed, 2, UINT64_C(16) << 20, 7);
 	task = rig_enter(&bed.rig, 1);
 	for (ascent.next = 0; ascent.next < ASCENT_KEYS;)
 		assert_int_equal(ascent_step(&bed, task, 1), 0);
-	slow.ns = MS / 2;
+	slow.ns = MS / 10;
 	bed.working = 1;
 	assert_int_equal(far_thread_start(bed.rig.far[0], 1, walk_once, &bed, &thread[0]), 0);
 	assert_int_equal(far_thread_start(bed.rig.far[1], ASCENT_TASKS, ascent_works, &bed,
 					  &thread[1]), 0);
 	far_leave(task);
 	far_thread_join(thread[0]);
-	print_message("%s: %u blocks, while %u keys came\n", kind->name, bed.met,
+	print_message("%u blocks, while %u keys came\n", bed.met,
 		      (unsigned)(ascent.next - ASCENT_KEYS));
 	assert_true(ascent.next < ASCENT_END);
 	assert_true(bed.met > FORM_WALK_TRIPS);
 	far_thread_join(thread[1]);
 	assert_int_equal(bed.problems, 0);
 	bed_close(&bed);
-}
-
-static void ends_beside_ascent(void **state)
-{
-	(void)state;
-	for (unsigned i = 1; i < KINDS; i++)
-		ascent_run(&kinds[i]);
 }
 
 int main(void)
