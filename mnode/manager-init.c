@@ -476,8 +476,15 @@ static void limit_stock(struct manager *m)
 static int adopt_all(struct manager *m, char *why)
 {
 	uint64_t target = m->stock.target;
-	int r = adopt_sessions(m);
+	int r;
 
+	if (m->nic->node->no_chains && keep_sessions(&m->keep)) {
+		snprintf(why, CONF_WHY_MAX, "%u sessions of swap are kept, and this NIC arms "
+			 "no chains: start with the NIC of before, or drop the kept state",
+			 keep_sessions(&m->keep));
+		return -EOPNOTSUPP;
+	}
+	r = adopt_sessions(m);
 	if (r)
 		return complain(why, r, "cannot clear tables of an agent");
 	limit_stock(m);

@@ -4,18 +4,35 @@
 #include <errno.h>
 #include "check.h"
 
+/*
+ * While pages are counted the NIC may be frozen, so that no beat of a client arrives. The
+ * clock of the spaces stands still then: that time is nobody's silence.
+ */
+static bool clock_stands(struct manager *m, uint64_t now)
+{
+	if (check_runs(m)) {
+		if (!m->count_at)
+			m->count_at = now;
+		return true;
+	}
+	if (m->count_at)
+		m->counted_ns += now - m->count_at;
+	m->count_at = 0;
+	return false;
+}
+
 uint64_t manager_spaces(struct manager *m, uint64_t now)
 {
 	uint64_t had = m->spaces.nr_pages, next;
 
-	if (check_runs(m))
-		return now;
+	if (clock_stands(m, now))
+		return UINT64_MAX;
 	if (manager_health_silent(m))
 		return now + FAR_EPOCH_NS;
-	next = spaces_step(&m->spaces, now);
+	next = spaces_step(&m->spaces, now - m->counted_ns);
 	if (m->spaces.nr_pages != had)
 		manager_budget(m);
-	return next;
+	return next == UINT64_MAX ? next : next + m->counted_ns;
 }
 
 bool manager_spaces_request(struct manager *m, const struct nic_event *ev)

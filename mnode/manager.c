@@ -296,8 +296,9 @@ static void debt_check(struct manager *m, struct sess *s,
 		s->owing_ms = 0;
 		return;
 	}
-	/* Pages that wait for the lender's fence are no debt of the compute node. */
-	if (s->held.waiting && m->lender.fence.settled < s->ended)
+	/* Pages that wait for the lender, which asks a few queues in a turn, or for its fence
+	 * are no debt of the compute node. */
+	if (s->held.waiting && (!s->held.marked || m->lender.fence.settled < s->ended))
 		return;
 	s->owing_ms += elapsed_ms;
 	if (s->owing_ms <= sess_dead_ms(s, m->conf))

@@ -96,6 +96,7 @@ struct manager {
 	unsigned int next_job, next_arm;
 	struct health health;
 	struct check *check;
+	uint64_t count_at, counted_ns;	/* when the count began; of all that have ended */
 	uint64_t longest_turn_ns;
 };
 
@@ -218,7 +219,10 @@ static inline uint64_t manager_connections(unsigned int nr_queues)
 
 /* Handles a connection request.  False: it is not for a space. */
 bool manager_spaces_request(struct manager *m, const struct nic_event *ev);
-/* Advances epochs, fences and clients of spaces; see spaces_step(). */
+/*
+ * Advances epochs, fences and clients of spaces; see spaces_step().  UINT64_MAX while pages are
+ * counted: call it again when the count has ended.
+ */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
 /* Computes the budget anew: the pool without spaces and stock. */
 void manager_budget(struct manager *m);

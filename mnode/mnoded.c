@@ -377,14 +377,13 @@ static void spaces_look(struct daemon *d)
 }
 
 /* The pages have been counted: answers those who asked, and those who wait for the end of
- * the count.  One of them may begin another count. */
+ * the count. */
 static void count_end(struct daemon *d)
 {
 	if (!d->m.check || check_runs(&d->m))
 		return;
 	ctl_again(d->ctl);
-	if (!check_runs(&d->m))
-		check_end(&d->m);
+	check_end(&d->m);
 }
 
 /* Runs after each event: does the pending work of spaces and of the manager. */
@@ -449,6 +448,7 @@ static int on_terminate(sd_event_source *source,
 		manager_pause(&d->m);
 	else
 		manager_evict_all(&d->m);
+	ctl_again(d->ctl);	/* no count goes on that somebody waits for */
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 					  GOODBYE_USEC, 0, on_goodbye, d);

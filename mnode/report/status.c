@@ -412,25 +412,27 @@ static struct json_object *make_check(const struct check_result *res)
 
 /* ---- commands -------------------------------------------------------------------- */
 
-/* The pages are counted in pieces: the first call begins, a later one has the result. */
+/*
+ * The pages are counted in pieces: the first call begins, later ones have the result. All who
+ * wait get the same one: counts in a row would leave the manager no turn of its own.
+ */
 static struct json_object *check_answer(struct manager *m)
 {
-	struct json_object *obj;
 	struct check_result res;
 	int r = check_result(m, &res);
 
 	if (r == -EAGAIN)
 		return NULL;
 	if (r == -ENOENT) {
+		if (m->ending)
+			return answer_error("the agent is ending");
 		if (manager_health_silent(m))
 			return answer_error("the card does not answer; try again");
 		r = check_begin(m);
 		return r ? answer_error(strerror(-r)) : NULL;
 	}
-	obj = r ? answer_error(r == -EBUSY ? "pages are on their way back; try again" :
-			       strerror(-r)) : make_check(&res);
-	check_end(m);
-	return obj;
+	return r ? answer_error(r == -EBUSY ? "pages are on their way back; try again" :
+				strerror(-r)) : make_check(&res);
 }
 
 /* struct request - manager, argument of the command or NULL, and the agent's run time */

@@ -717,6 +717,28 @@ static void test_fence_order(void **state)
 	world_close();
 }
 
+/* While pages are counted no beat may arrive: that is not the clients' silence. */
+static void test_counted(void **state)
+{
+	struct link control;
+
+	world_open(200);
+	join(&control);
+	bed_pass(&b, 10);
+	assert_int_equal(check_begin(&b.m), 0);
+	assert_true(manager_spaces(&b.m, b.now) == UINT64_MAX);
+	while (check_runs(&b.m))
+		check_some(&b.m);
+	check_end(&b.m);
+	b.now += 5000 * MS;
+	manager_spaces(&b.m, b.now);
+	assert_non_null(b.m.spaces.host.attaches);
+	manager_spaces(&b.m, b.now + 300 * MS);
+	assert_null(b.m.spaces.host.attaches);
+	hang_up(&control);
+	world_close();
+}
+
 /* The end of its connection is enough, whatever the beat says. */
 static void test_gone(void **state)
 {
@@ -789,6 +811,7 @@ int main(void)
 		cmocka_unit_test(test_ends_in_pieces), cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_claims_of_a_reader), cmocka_unit_test(test_epochs),
 		cmocka_unit_test(test_silence), cmocka_unit_test(test_fence_order),
+		cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_gone), cmocka_unit_test(test_dead),
 		cmocka_unit_test(test_damage),
 	};

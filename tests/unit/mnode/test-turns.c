@@ -512,7 +512,11 @@ static void test_count_holds_up(void **state)
 		expect_answer("{\"command\":\"status\"}");
 		count_turn();
 	}
+	/* all who have asked get the result of the one count */
 	expect_answer("{\"command\":\"check\"}");
+	expect_answer("{\"command\":\"check\"}");
+	assert_false(check_runs(&bed.m));
+	check_end(&bed.m);
 	bed.nic->ops = real_ops;
 	load_goes_on(&load, &bed);
 	expect_answer(line);
