@@ -320,6 +320,8 @@ static int port_look(struct nic_verbs *v, const char *name, char *why)
 	if (!r && v->link.state != IBV_PORT_ACTIVE)
 		return complain(why, -ENETDOWN, "verbs: port %u of %s is not active",
 				v->port, name);
+	if (!r && v->attr.atomic_cap == IBV_ATOMIC_NONE)
+		return complain(why, -EOPNOTSUPP, "verbs: %s has no atomic operations", name);
 	if (!r)
 		r = gid_find(v);
 	return r ? complain(why, r, "verbs: port %u of %s cannot be queried: %s", v->port,
