@@ -379,8 +379,8 @@ static int lock_acquire(struct far_lock *lock, struct scratch *scratch)
 		else
 			got = lock_stand_by(lock, looks++, scratch);
 	}
-	/* it was met, or it came by a CAS of unknown fate */
-	if (got < 0 && got != -ESTALE)
+	/* It came by a CAS of unknown fate. One that was only met is owed by who has left it. */
+	if (got < 0 && got != -ESTALE && lock->word)
 		words_owe(lock, scratch->word);
 	return got < 0 ? got : 0;
 }

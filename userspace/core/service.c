@@ -104,7 +104,9 @@ static void chunks_leave(struct far_task *task, struct far_client *client)
 {
 	int err;
 
-	if (far_client_stale(client))
+	/* A loose verb may still publish a block of these: they stay this client's until the
+	 * fence. */
+	if (far_client_stale(client) || far_is_any_loose(task))
 		return;
 	far_gate_lock(task, &client->grow_lock, FAR_GROW_NS);
 	far_magazines_return(task, client);
