@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * An RDMA NIC as a table of functions: protection domains, keys, completion queues,
- * RC queue pairs and connections.  The same program runs on the software NIC (soft.h)
- * and on an mlx5 card (mlx5.h).  The memory node's agent needs more, which is in
- * node.h; a client does not.
+ * RC queue pairs and connections.  The same program runs on the software NIC (soft.h),
+ * on an mlx5 card (mlx5.h) and, without chains, on any RDMA device (verbs.h).  The memory
+ * node's agent needs more, which is in node.h; a client does not.
  *
  * Rings and doorbell records are the caller's memory.  The caller writes WQEs there in
  * the format of core/wqe.h and mlx5/encode.h, and the NIC executes them from there.
