@@ -123,6 +123,8 @@ void bed_settle(struct bed *b);
 void bed_drop(struct bed *b, unsigned int node, uint64_t slot);
 /* Every page is in exactly one place; that many are mapped. */
 void bed_check(struct bed *b, uint64_t mapped);
+/* Counts all pages, for which spaces see 5 s pass. */
+void bed_count_long(struct bed *b);
 /* Counts all pages at once. */
 int check_pages(struct manager *m, struct check_result *ret_res);
 
