@@ -3,6 +3,7 @@
 Writes the numbers of figures as docs/results/far-SET.md. For scripts/figures.
 """
 import os
+import re
 import shlex
 import textwrap
 
@@ -49,12 +50,34 @@ def commands(runner, figure):
     return '\n'.join(['```'] + list(lines) + ['```'])
 
 
-def section(runner, figure, lines, origins):
+def smaller(svg):
+    """A picture of gnuplot's with its licence, and without what nobody sees."""
+    svg = re.sub(r'<desc>.*?</desc>', '', svg, flags=re.DOTALL)
+    svg = re.sub(r'\s*\n\s*', '\n', svg)
+    svg = re.sub(r'<g [^>]*>\n</g>\n', '', svg)
+    head, _, rest = svg.partition('?>\n')
+    return (f'{head}?>\n<!-- SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause -->\n'
+            f'{rest.strip()}\n')
+
+
+def picture(which, figure, runner):
+    """Keeps the picture beside the page, and shows it there."""
+    name = f'{which}-{figure.name}.svg'
+    folder = os.path.join(result.TOP, 'docs', 'results', 'figures')
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(runner.out, name), encoding='utf-8') as f:
+        svg = smaller(f.read())
+    with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
+        f.write(svg)
+    return f'![{figure.title}](figures/{name})'
+
+
+def section(runner, figure, lines, origins, pictures):
     form = by_series if any(s.x_value for s, _ in lines) else by_x
     y_label = '' if form is by_series else f' ({figure.y_label})'
     note = [textwrap.fill(figure.note, 80)] if figure.note else []
-    return '\n\n'.join([f'## {figure.title}{y_label}', form(figure, lines, origins)] + note +
-                       [commands(runner, figure)])
+    return '\n\n'.join([f'## {figure.title}{y_label}'] + pictures +
+                       [form(figure, lines, origins)] + note + [commands(runner, figure)])
 
 
 def errors(drawn, origins):
@@ -77,7 +100,9 @@ def save(which, figures, runner, names, drawn):
     text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80, break_on_hyphens=False)
                         for part in (figures.__doc__, figures.HEAD)] +
                        errors(drawn, origins) +
-                       [section(runner, figure, lines, o)
+                       [section(runner, figure, lines, o,
+                                [picture(which, figure, runner)]
+                                if figure.name in figures.PICTURES else [])
                         for (figure, lines), o in zip(drawn, origins)])
     path = result.save(f'far-{which}', 'model',
                        ' '.join(['scripts/figures'] + names + ['--save']), [], text)

@@ -208,6 +208,8 @@ def avoidance():
     return figures
 
 
+# Those whose picture stands in the saved page.
+PICTURES = ('3-read', '4-dram', '5-theta', '7-A', '7-C', '9', '13a')
 FIGURES = ([policies('read'), policies('write'), depths('read'), depths('write'), dram()]
            + conflicts()
            + [scale_out(w) for w in 'ABC']

@@ -169,6 +169,8 @@ def caches():
                           EMAIL + WARM + ['--cache', f'{x}K'], keys=2 * KEYS))], log_x=True)
 
 
+# Those whose picture stands in the saved page.
+PICTURES = ('11', '11-art', '12-C', '15', '17')
 FIGURES = [*figure_11('11', 'B+ trees', b_plus_trees(span_32()),
                       'Paper, SMART of Sherman: LOAD 1.6, A 6.1, B 2.4, C 2.8, D 2.4 times.'),
            caches(), threads('C', 'Paper, at 94: SMART-BT 2.0 times Sherman.'),

@@ -202,6 +202,8 @@ def value_sizes():
                     note='Paper, from 8 to 1,024: Sherman falls 64 times, ART 3.4, SMART 3.1.')
 
 
+# Those whose picture stands in the saved page.
+PICTURES = ('3c', '12', '13', '18a')
 FIGURES = [amplification(), amplification_hits(), no_cache(), spans(), cache_sizes(),
            latency('3d', 'p50', 'p50_us'), latency('3d-p99', 'p99', 'p99_us'), inserts(), cards(),
            strings(), scalability(), scans(), skew(), key_sizes(), value_sizes()]

@@ -75,20 +75,41 @@ class Test(unittest.TestCase):
         self.assertEqual(origins(lines).mark(lines[0][0], 1, 2.0), '')
         self.assertIsNone(origins(lines).errors())
 
-    def test_page(self):
-        runner = types.SimpleNamespace(fitted=lambda figure: FITTED,
+    def page(self, top):
+        """The page of FIGURE, and its picture, below top."""
+        runner = types.SimpleNamespace(fitted=lambda figure: FITTED, out=top,
                                        args=lambda s, x: ['index'])
-        kept, got = result.save, {}
+        kept, got = (result.save, result.TOP), {}
         result.save = lambda name, label, command, more, text: (
-            got.update(text=text) or os.path.join(result.TOP, 'x'))
+            got.update(text=text) or os.path.join(top, 'x'))
+        result.TOP = top
         try:
             figures_report.save('smart-hash', figures_smart_hash, runner, [],
                                 [(FIGURE, LINES)])
         finally:
-            result.save = kept
+            result.save, result.TOP = kept
+        return got
+
+    def test_page(self):
+        name = 'smart-hash-3-read.svg'
+        with tempfile.TemporaryDirectory() as top:
+            with open(os.path.join(top, name), 'w', encoding='utf-8') as f:
+                f.write('<?xml version="1.0"?>\n<svg \n width="9">\n\n<desc>By\n</desc>\n</svg>\n')
+            got = self.page(top)
+            with open(os.path.join(top, 'docs/results/figures', name), encoding='utf-8') as f:
+                svg = f.read().splitlines()
+        self.assertEqual(svg[0], '<?xml version="1.0"?>')
+        self.assertIn('SPDX-License-Identifier', svg[1])
+        self.assertEqual(svg[2:], ['<svg', 'width="9">', '</svg>'])
+        self.assertIn(f'![A figure](figures/{name})', got['text'])
         self.assertIn('*g*, the profile was given it', got['text'])
         self.assertIn('| A figure | 1 | 1 | 3 | 25 % | 2 of 3 | +50 % (a, 4) |', got['text'])
         self.assertIn('110 g', got['text'])
+
+    def test_pictures(self):
+        for which, figures in SETS.items():
+            names = {f.name for f in figures.FIGURES}
+            self.assertEqual(set(figures.PICTURES) - names, set(), which)
 
     def test_rules(self):
         for name, rows in figures_origins.rules().items():
