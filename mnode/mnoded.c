@@ -448,7 +448,7 @@ static int on_terminate(sd_event_source *source,
 		manager_pause(&d->m);
 	else
 		manager_evict_all(&d->m);
-	ctl_again(d->ctl);	/* no count goes on that somebody waits for */
+	ctl_again(d->ctl);	/* the count that somebody waits for begins anew */
 	sd_event_source_set_enabled(source, SD_EVENT_OFF);
 	return sd_event_add_time_relative(d->event, NULL, CLOCK_MONOTONIC,
 					  GOODBYE_USEC, 0, on_goodbye, d);

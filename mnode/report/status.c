@@ -424,8 +424,6 @@ static struct json_object *check_answer(struct manager *m)
 	if (r == -EAGAIN)
 		return NULL;
 	if (r == -ENOENT) {
-		if (m->ending)
-			return answer_error("the agent is ending");
 		if (manager_health_silent(m))
 			return answer_error("the card does not answer; try again");
 		r = check_begin(m);
