@@ -56,7 +56,7 @@
 #include <linux/string.h>
 #include "odrp.h"
 
-/* So that modinfo tells a test module from a module for use. */
+/* modinfo tells a test module from a module for use by this. */
 MODULE_INFO(faults, "fails on purpose: for tests only");
 
 static struct kind {
@@ -114,7 +114,7 @@ void odrp_fault_lost(struct odrp_conn *conn)
 	odrp_sess_fail(conn->sess, "on purpose");
 }
 
-/* For held, busy, firmware and handler: sleep until "every" is 0. */
+/* The kinds held, busy, firmware and handler sleep here until "every" is 0. */
 void odrp_fault_wait(enum odrp_fault kind)
 {
 	if (!odrp_fault(kind))

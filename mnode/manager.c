@@ -430,7 +430,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 {
 	/* If the agent itself slept, that time is not the compute nodes' silence. */
 	uint32_t most = 2 * m->conf->beat_ms;
-	/* Nor is time in which the agent cannot give the card anything to do. */
+	/* Time in which the agent cannot give the card anything to do is no silence either. */
 	bool silent = manager_health_silent(m);
 	unsigned int i;
 

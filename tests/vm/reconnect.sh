@@ -256,7 +256,7 @@ comes_to() {
 	forced) force ;;
 	esac
 }
-# Who has read is gone as well.
+# The reader is gone as well.
 closed() {
 	exec 5<&-
 	wait
@@ -312,7 +312,7 @@ spares() {
 	ends connection
 	closed $2
 }
-# Who removes a device that waits holds up nobody who adds or removes another, and can be
+# A process that removes a device that waits holds up no other one that adds or removes, and can be
 # killed; the device goes when the wait is over. Its number is taken as long as it is
 # there.
 removal() {

@@ -318,7 +318,7 @@ struct sweep {
 	size_t words;		/* so many */
 };
 
-/* So that at most `most` words of the segment stay. */
+/* The plan keeps at most `most` words of the segment. */
 static struct sweep sweep_plan(const struct art_cache *cache, size_t from, size_t most)
 {
 	size_t by_depth[CACHE_DEPTHS] = { 0 }, at, len;

@@ -187,7 +187,7 @@ leave:
 	return err;
 }
 
-/* As overwrite() of art/store.c does. */
+/* The paper's variants go on as overwrite() of art/store.c does. */
 static int overwritten(struct art_op *op, int err)
 {
 	if (err == -EAGAIN) {

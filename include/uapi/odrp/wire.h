@@ -208,7 +208,7 @@ struct odrp_wire_io_accept {
  * @raddr_lo:	(A 64-bit address in two halves: id, address and key must lie
  * @rkey:	together as they do in a WQE, so the address is not aligned.)
  *
- * Behind it stands one byte, ODRP_WIRE_NEXT_*.  Of a store the page follows, and
+ * One byte stands behind it, ODRP_WIRE_NEXT_*.  In a store the page follows, and
  * ODRP_WIRE_END_LEN bytes of 0: the upper half of tt_addr, taken from there and from
  * nowhere else, so that a request which ends too soon has an address that no table has.
  */

@@ -92,7 +92,7 @@ struct fake_id {
 	bool control, up;
 	unsigned unacked;
 	struct fake_attach *attach;
-	/* Of ids that lead to who listens in this process. */
+	/* An id that leads to a listener of this process has these. */
 	struct fake_id *next, *peer, *listener;
 	uint16_t port;
 	uint32_t peer_qpn;

@@ -565,7 +565,7 @@ static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 			   __ATOMIC_RELAXED);
 }
 
-/* Of queue pairs with an id, receives are for handshakes only. */
+/* A queue pair that has an id uses its receives for handshakes only. */
 static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad)
 {

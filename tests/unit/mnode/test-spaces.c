@@ -570,7 +570,7 @@ static void test_deleted_behind_a_fence(void **state)
 	world_close();
 }
 
-/* So is one that ends while the agent does. */
+/* A space that ends while the agent ends is taken down in pieces, too. */
 static void test_ends_in_pieces(void **state)
 {
 	struct link control;

@@ -10,8 +10,8 @@
 #include "program.h"
 
 /*
- * For all n. Of `nr` keys the first `prefill` are there before. gets_wait: a get may be late,
- * too, where what it reads is half written.
+ * It runs for all n. The first `prefill` of `nr` keys are there before. gets_wait: a get may
+ * be late, too, where what it reads is half written.
  */
 void stopped_everywhere(const struct ordered_kind *kind, unsigned prefill, unsigned nr,
 			bool gets_wait);
