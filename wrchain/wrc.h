@@ -51,7 +51,7 @@ enum wrc_variant {
 	WRC_NR_VARIANTS,
 };
 
-/* Who knows the counts of an instance's next lap; core/turn.h. */
+/* The side that knows the counts of an instance's next lap; core/turn.h. */
 enum wrc_recycle {
 	WRC_RECYCLE_CLIENT,	/* its request brings them: insecure */
 	WRC_RECYCLE_NODE,	/* a table in the memory node */
@@ -74,12 +74,12 @@ enum wrc_word_kind {
 	 */
 	WRC_WORD_ANSWER	= 5,
 	/*
-	 * Not a count: 1 byte.  @base: a load's page comes silently, and the
-	 * answer behind it; @step: the page comes with the same immediate as the
-	 * answer, as soon as it is there, and the answer behind it when the slot
-	 * may be used again.
+	 * Not a count: 1 byte, the opcode that brings a load's page.  @base: the page
+	 * comes silently, and the answer behind it; @step: it comes with the same
+	 * immediate as the answer, as soon as it is there, and the answer behind it
+	 * when the slot may be used again.
 	 */
-	WRC_WORD_EARLY	= 6,
+	WRC_WORD_PAGE	= 6,
 	WRC_WORD_END	= 7,	/* 4 bytes of 0: ODRP_WIRE_END_LEN */
 	WRC_WORD_NEXT	= 8,	/* 1 byte: ODRP_WIRE_NEXT_*, by @base and @step */
 };

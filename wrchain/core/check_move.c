@@ -110,7 +110,7 @@ static __u8 source_of(const struct wrc_prog *prog, struct wrc_ref at)
 	return found;
 }
 
-/* Whose result stands there in the end: READs within the chain only copy. */
+/* The WR whose result stands there in the end: READs within the chain only copy. */
 static __u8 ref_origin(const struct wrc_prog *prog, struct wrc_ref at)
 {
 	unsigned int n;

@@ -88,7 +88,7 @@ static int check_look(const struct own *o, unsigned int insn)
 			  "looks at a page that may be another's a moment later");
 }
 
-/* Who finds the page when the chain is stopped? */
+/* A page that is under way is found when the chain is stopped. */
 static int check_lent(const struct own *o)
 {
 	const struct wrc_hold *h = &o->prog->hold;

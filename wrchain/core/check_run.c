@@ -430,7 +430,7 @@ static int index_wqe(struct wrc_check *c, __u32 instance, unsigned int insn)
 	if (!err && i->flags & WRC_I_ANSWER && !prog->node)	/* rule table */
 		err = check_word(c, insn, instance,
 				 i->op == WRC_WQE_WRITE ?
-					 WRC_WORD_EARLY :
+					 WRC_WORD_PAGE :
 					 WRC_WORD_ANSWER, wr.op);
 	return err;
 }
@@ -616,7 +616,7 @@ static int order_check(struct wrc_check *c, const struct run *run, __u32 instanc
 	return err;
 }
 
-/* Of page exchange only what the CNode can see: its table (I5). */
+/* A page exchange has effects only on what the CNode can see: its table (I5). */
 static bool is_effect(const struct wrc_prog *prog, const struct wrc_insn *i)
 {
 	if (i->op == WRC_WQE_UMR)

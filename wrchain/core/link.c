@@ -378,7 +378,7 @@ static int request_words(struct wrc_prog *prog)
 		/* Behind the index, as in the WQE: one data segment. */
 		if (!err && prog->insn[i].flags & WRC_I_ANSWER)
 			err = insn_word(prog, op == WRC_WQE_WRITE ?
-					WRC_WORD_EARLY :
+					WRC_WORD_PAGE :
 					WRC_WORD_ANSWER, i);
 	}
 	if (!err)

@@ -37,7 +37,7 @@ enum wrc_field {
 	WRC_NR_FIELDS,
 };
 
-/* Who may write a field of a WQE that lies armed in its ring. */
+/* The writers that a field of a WQE may have while the WQE lies armed in its ring. */
 enum wrc_patchable {
 	WRC_PATCH_NEVER,	/* it would become another WR: nobody */
 	WRC_PATCH_DECLARED,	/* only where the program says so */

@@ -23,7 +23,7 @@ static void place_in_queue(const struct wrc_prog *prog, enum wrc_queue queue,
 	}
 }
 
-/* Of a receive entry only the page's address is written. */
+/* Only the page's address is written of a receive entry. */
 static void place_in_entry(const struct wrc_prog *prog,
 			   const struct wrc_geom *geom, __u64 off,
 			   struct wrc_place *p)

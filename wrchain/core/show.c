@@ -15,8 +15,8 @@ const char *wrc_word_name(__u8 kind)
 		return "dbr";
 	case WRC_WORD_ANSWER:
 		return "answer";
-	case WRC_WORD_EARLY:
-		return "early";
+	case WRC_WORD_PAGE:
+		return "page";
 	case WRC_WORD_END:
 		return "end";
 	case WRC_WORD_NEXT:

@@ -16,7 +16,7 @@ __u8 wrc_word_width(__u8 kind)
 	case WRC_WORD_INDEX:
 		return 2;
 	case WRC_WORD_ANSWER:
-	case WRC_WORD_EARLY:
+	case WRC_WORD_PAGE:
 	case WRC_WORD_NEXT:
 		return 1;
 	default:
@@ -30,7 +30,7 @@ struct wrc_ref wrc_word_ref(const struct wrc_word *w)
 	case WRC_WORD_INDEX:
 		return wrc_field(w->insn, WRC_F_INDEX, 0);
 	case WRC_WORD_ANSWER:
-	case WRC_WORD_EARLY:
+	case WRC_WORD_PAGE:
 		return wrc_field(w->insn, WRC_F_OPCODE, 0);
 	case WRC_WORD_NEXT:	/* which of the table's opcodes */
 		return wrc_field(w->insn, WRC_F_RADDR, 7);
@@ -58,7 +58,7 @@ static inline __u8 *put_word(const struct wrc_word_rule *w, __u32 r, bool step,
 		memcpy(to, &be16, sizeof(be16));
 		return to + sizeof(be16);
 	case WRC_WORD_ANSWER:
-	case WRC_WORD_EARLY:
+	case WRC_WORD_PAGE:
 	case WRC_WORD_NEXT:
 		*to = v;
 		return to + 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Completion queues; see dev.h. */
 #include <stdlib.h>
-#include "priv.h"
+#include "cmd-priv.h"
 
 #define PAGE	4096
 #define DBR_LEN	64	/* a cache line of its own */

@@ -2,7 +2,7 @@
 /* The device itself, and how it is asked; see dev.h. */
 #include <stdlib.h>
 #include "caps.h"
-#include "priv.h"
+#include "cmd-priv.h"
 
 /* mlx5's numbers for what a command came to, as Linux' device.h has them. */
 static const struct {

@@ -71,7 +71,7 @@ static int open_one(struct ibv_device *dev, struct device *ret_dev, char *why)
 	return r;
 }
 
-static void say_none(const char *name, char *why)
+static void why_none(const char *name, char *why)
 {
 	if (*name)
 		snprintf(why, WRC_MLX5_WHY_MAX,
@@ -98,7 +98,7 @@ static int dev_open(const char *name, void **ret_ctx,
 	list = ibv_get_device_list(NULL);
 	dev = list ? device_find(list, name) : NULL;
 	if (!dev) {
-		say_none(name, why);
+		why_none(name, why);
 		r = -ENODEV;
 	} else {
 		r = open_one(dev, d, why);

@@ -46,7 +46,7 @@ struct wrc_mlx5_devx {
 	const char *(*name)(void *ctx);
 	/* Firmware version; a text. */
 	const char *(*firmware)(void *ctx);
-	/* Of the node, as it is written; zeros: it has none. */
+	/* The node's GUID, as it is written; zeros: it has none. */
 	void (*guid)(void *ctx, __u8 ret_guid[8]);
 	int (*port)(void *ctx, __u8 port, __u16 gid_index,
 		    struct wrc_mlx5_port *ret_port);

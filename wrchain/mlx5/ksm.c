@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 #include "caps.h"
-#include "priv.h"
+#include "cmd-priv.h"
 
 #define PAGE		4096
 #define LOG_SQ		9

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Queue pairs; see dev.h. */
-#include "priv.h"
+#include "cmd-priv.h"
 
 /* Loopback to ourselves: nothing is lost, nobody is far. */
 #define LOOP_RD_ATOMIC	16

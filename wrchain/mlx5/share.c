@@ -6,7 +6,7 @@
  * takes long for much memory.  A umem does that once, and CREATE_MKEY makes keys that
  * refer to it, as DPDK, UCX and libdpcp do.
  */
-#include "priv.h"
+#include "cmd-priv.h"
 
 int wrc_mlx5_share_init(struct wrc_mlx5 *dev, void *va, __u64 len, __u64 iova,
 			struct wrc_mlx5_share *ret_share)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What NICs on hardware need of the RDMA connection manager, as a table of
- * functions: cm.c has the real ones, tests have others.
+ * The functions of the RDMA connection manager that NICs on hardware need, as a
+ * table: cm.c has the real ones, tests have others.
  *
  * The NIC makes the queue pairs; the connection manager knows only their
  * numbers.  All functions return 0 or -errno.
@@ -55,7 +55,7 @@ struct nic_cm_call {
 };
 
 struct nic_cm {
-	/* For requests by this device and port.  *ret_fd is readable when there are events. */
+	/* Takes requests by this device and port.  *ret_fd is readable when there are events. */
 	int (*open)(const char *device, uint8_t port, void **ret_cm,
 		    int *ret_fd);
 	/* All connections have been released before. */

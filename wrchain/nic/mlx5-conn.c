@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Connections of the mlx5 NIC.  The RDMA connection manager knows our queue
- * pairs by number only, so this file changes their states, with its attributes.
- */
+/* Connections of the mlx5 NIC: a queue pair gets the attributes of a connection. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mlx5-priv.h"
 
-#define RNR_RETRY	7	/* the peer retries for ever */
 #define MIN_RNR_TIMER	6	/* 0.08 ms; the CM's 0 means 0.66 s */
 #define LOG_MSG_MAX	30
-
-int mlx5_listen(struct nic *nic, uint16_t port)
-{
-	return nic_conns_listen(&mlx5_of(nic)->conns, port);
-}
 
 /* Not supported: clients use the provider's verbs instead of this back end. */
 int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
@@ -23,24 +14,6 @@ int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 {
 	return -EOPNOTSUPP;
 }
-
-/* ---- events --------------------------------------------------------------- */
-
-int mlx5_event(struct nic *nic, struct nic_event *ret_event)
-{
-	struct nic_cm_event ev;
-	struct nic_conn *c;
-	int r = nic_conns_event(&mlx5_of(nic)->conns, &ev, &c);
-
-	if (r)
-		return r;
-	if (ev.type == NIC_GONE && c->qpn)
-		mlx5_qp_error(nic, c->qpn);
-	nic_conn_event(c, &ev, ret_event);
-	return 0;
-}
-
-/* ---- answers --------------------------------------------------------------- */
 
 static uint8_t at_most(uint8_t n, uint8_t log_limit)
 {
@@ -51,7 +24,7 @@ static uint8_t at_most(uint8_t n, uint8_t log_limit)
 static int complete_ethernet(struct nic_mlx5 *m, const struct mlx5_qp *q,
 			     struct wrc_mlx5_conn *conn)
 {
-	const struct mlx5_pd *pd = numbers_find(&m->pds, q->pdn);
+	const struct mlx5_pd *pd = numbers_find(&m->card.pds, q->pdn);
 	struct wrc_mlx5_path *path = &conn->path;
 	struct wrc_mlx5_roce roce;
 	int r;
@@ -84,58 +57,24 @@ static int conn_complete(struct nic_mlx5 *m, const struct mlx5_qp *q,
 	return m->dev.link.ethernet ? complete_ethernet(m, q, conn) : 0;
 }
 
-int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
-		uint8_t priv_len)
+int mlx5_qp_connect(struct nic_card *card, uint32_t qpn, void *cm_conn,
+		    struct nic_cm_accept *accept)
 {
-	struct nic_cm_accept accept = {
-		.qpn = qpn, .rnr_retry = RNR_RETRY,
-		.priv = priv, .priv_len = priv_len,
-	};
-	struct nic_mlx5 *m = mlx5_of(nic);
-	struct nic_conn *c = nic_conns_find(&mlx5_of(nic)->conns, id);
-	struct mlx5_qp *q = numbers_find(&m->qps, qpn);
+	struct nic_mlx5 *m = mlx5_of(&card->nic);
+	struct mlx5_qp *q = numbers_find(&card->qps, qpn);
 	struct wrc_mlx5_conn conn;
 	int r;
 
-	if (!c || !q)
+	if (!q)
 		return -ENOENT;
-	r = m->conns.cm->attr(c->conn, &conn);
+	r = card->cm->attr(cm_conn, &conn);
 	if (!r)
 		r = conn_complete(m, q, &conn);
 	if (!r)
 		r = wrc_mlx5_qp_connect(&q->qp, &conn);
 	if (r)
 		return r;
-	accept.responder_resources = conn.max_dest_rd_atomic;
-	accept.initiator_depth = conn.max_rd_atomic;
-	r = m->conns.cm->accept(c->conn, &accept);
-	if (r)
-		mlx5_qp_error(nic, qpn);
-	else
-		c->qpn = qpn;
-	return r;
-}
-
-int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
-		uint8_t priv_len)
-{
-	return nic_conns_reject(&mlx5_of(nic)->conns, id, priv, priv_len);
-}
-
-int mlx5_disconnect(struct nic *nic, uint32_t id)
-{
-	struct nic_conn *c = nic_conns_find(&mlx5_of(nic)->conns, id);
-	int r;
-
-	if (!c)
-		return -ENOENT;
-	r = mlx5_of(nic)->conns.cm->disconnect(c->conn);
-	if (c->qpn)
-		mlx5_qp_error(nic, c->qpn);
-	return r;
-}
-
-void mlx5_release(struct nic *nic, uint32_t id)
-{
-	nic_conns_release(&mlx5_of(nic)->conns, id);
+	accept->responder_resources = conn.max_dest_rd_atomic;
+	accept->initiator_depth = conn.max_rd_atomic;
+	return 0;
 }

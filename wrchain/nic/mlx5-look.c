@@ -135,7 +135,7 @@ int mlx5_look_new(struct nic_mlx5 *m, bool threaded)
 		return r;
 	}
 	m->look = l;
-	m->node.look_fd = threaded ? l->fd : -1;
+	m->card.node.look_fd = threaded ? l->fd : -1;
 	return 0;
 }
 
@@ -192,7 +192,7 @@ bool mlx5_look_leaves(struct nic_mlx5 *m, const void *obj)
 /* -ENOENT: an object does not exist. */
 static int questions_make(struct nic_mlx5 *m, struct mlx5_look *l)
 {
-	const struct mlx5_cq *c = numbers_find(&m->cqs, l->look.cqn);
+	const struct mlx5_cq *c = numbers_find(&m->card.cqs, l->look.cqn);
 	const struct mlx5_qp *q;
 	unsigned int i;
 
@@ -200,7 +200,7 @@ static int questions_make(struct nic_mlx5 *m, struct mlx5_look *l)
 	for (i = 0; i < 2; i++) {
 		if (!l->look.qpn[i])
 			continue;
-		q = numbers_find(&m->qps, l->look.qpn[i]);
+		q = numbers_find(&m->card.qps, l->look.qpn[i]);
 		if (!q)
 			return -ENOENT;
 		wrc_mlx5_qp_ask(&q->qp, &l->q[l->nr++]);
@@ -243,7 +243,7 @@ static int qp_seen(struct nic *nic, uint32_t qpn, const struct wrc_mlx5_question
 		   struct nic_qp_info *ret_info)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	const struct mlx5_qp *qp = numbers_find(&m->qps, qpn);
+	const struct mlx5_qp *qp = numbers_find(&m->card.qps, qpn);
 	struct wrc_mlx5_qp_info hw;
 	int r = wrc_mlx5_qp_answer(&m->dev, q, &hw);
 
@@ -257,7 +257,7 @@ static int qp_seen(struct nic *nic, uint32_t qpn, const struct wrc_mlx5_question
 static int cq_seen(struct nic_mlx5 *m, uint32_t cqn, const struct wrc_mlx5_question *q,
 		   struct nic_cq_info *ret_info)
 {
-	const struct mlx5_cq *c = numbers_find(&m->cqs, cqn);
+	const struct mlx5_cq *c = numbers_find(&m->card.cqs, cqn);
 	struct wrc_mlx5_cq_info hw;
 	int r = wrc_mlx5_cq_answer(&m->dev, q, &hw);
 

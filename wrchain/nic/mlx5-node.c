@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a memory node needs of an mlx5 card beside nic.h; see node.h.
+ * Functions of an mlx5 card that memory nodes need beside nic.h; see node.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 			   WRC_MLX5_REMOTE_WRITE : 0),
 	};
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->card.pds, pdn);
 	struct mlx5_mr *mr;
 	int r;
 
@@ -66,13 +66,9 @@ static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 	if (r)
 		goto free_mr;
 	mr->key = mr->ksm.key;
-	r = numbers_add(&m->mrs, mr);
-	if (r)
-		goto fini_ksm;
-	*ret_key = mr->key;
-	return 0;
-
-fini_ksm:
+	r = numbers_add(&m->card.mrs, mr, ret_key);
+	if (!r)
+		return 0;
 	wrc_mlx5_ksm_fini(&mr->ksm);
 free_mr:
 	free(mr);
@@ -81,35 +77,17 @@ free_mr:
 
 /* ---- completion queues ------------------------------------------------------------ */
 
-static bool is_error(const struct wrc_cqe *cqe)
-{
-	unsigned int op = cqe->op_own >> 4;
-
-	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
-}
-
-/*
- * Counts errors from the newest entry back: after the first error all entries are
- * errors.  Entries beyond the device's producer counter are ignored.
- */
+/* Entries beyond the device's producer counter are ignored. */
 void mlx5_cq_info(const struct mlx5_cq *c, const struct wrc_mlx5_cq_info *hw,
 		  struct nic_cq_info *ret_info)
 {
-	struct nic_cq_info info = { .written = hw->producer };
-	uint32_t size, n;
-
-	size = 1u << c->cq.log_size;
-	n = info.written < size ? info.written : size;
-	while (info.errors < n &&
-	       is_error(&c->cq.buf[(info.written - 1 - info.errors) &
-				   (size - 1)]))
-		info.errors++;
-	*ret_info = info;
+	ret_info->written = hw->producer;
+	ret_info->errors = nic_cq_errors(c->cq.buf, c->cq.log_size, hw->producer);
 }
 
 static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 {
-	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->card.cqs, cqn);
 	struct wrc_mlx5_cq_info hw;
 	int r = c ? wrc_mlx5_cq_query(&c->cq, &hw) : -ENOENT;
 
@@ -120,16 +98,6 @@ static int cq_info(struct nic *nic, uint32_t cqn, struct nic_cq_info *ret_info)
 
 /* ---- the table ---------------------------------------------------------------------- */
 
-/* A card cannot be stopped between two steps. */
-static int freeze(struct nic *nic)
-{
-	return -EOPNOTSUPP;
-}
-
-static void thaw(struct nic *nic)
-{
-}
-
 const struct nic_node_ops mlx5_node_ops = {
 	.ksm_create = ksm_create,
 	.mr_share = mlx5_mr_share,
@@ -138,8 +106,8 @@ const struct nic_node_ops mlx5_node_ops = {
 	.look = mlx5_look,
 	.seen = mlx5_seen,
 	.qp_loop = mlx5_qp_loop,
-	.freeze = freeze,
-	.thaw = thaw,
+	.freeze = nic_card_freeze,
+	.thaw = nic_card_thaw,
 };
 
 /* Reads the report of odrp-hwcheck on this card. */
@@ -149,7 +117,7 @@ int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
 	const struct verdict_card card = {
 		.device = m->dev.devx->name(m->dev.ctx), .guid = guid,
 		.firmware = m->dev.devx->firmware(m->dev.ctx),
-		.strict = m->node.strict_index,
+		.strict = m->card.node.strict_index,
 	};
 	int r;
 
@@ -163,11 +131,11 @@ int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
 	}
 	wrc_mlx5_guid(&m->dev, guid);
 	verdict_read(path, &card, &m->verdict);
-	m->node.keeps_fences = m->verdict.fences;
-	m->node.keeps_keys = m->verdict.keys;
-	m->node.known = m->verdict.said;
+	m->card.node.keeps_fences = m->verdict.fences;
+	m->card.node.keeps_keys = m->verdict.keys;
+	m->card.node.known = m->verdict.text;
 	if (m->verdict.relaxed) {
-		snprintf(why, NIC_MLX5_WHY_MAX, "%.380s", m->verdict.said);
+		snprintf(why, NIC_MLX5_WHY_MAX, "%.380s", m->verdict.text);
 		return -EOPNOTSUPP;
 	}
 	return 0;

@@ -5,10 +5,8 @@
 #ifndef NIC_MLX5_PRIV_H
 #define NIC_MLX5_PRIV_H
 
-#include "conn.h"
+#include "card.h"
 #include "mlx5.h"
-#include "node.h"
-#include "numbers.h"
 #include "verdict.h"
 
 /* Objects in a search tree; each begins with its number. */
@@ -65,13 +63,10 @@ struct mlx5_qp {
  * @look:	the thread that asks the card
  */
 struct nic_mlx5 {
-	struct nic nic;
-	struct nic_node node;
+	struct nic_card card;
 	struct wrc_mlx5 dev;
 	struct verdict verdict;
 	struct mlx5_look *look;
-	void *pds, *mrs, *cqs, *qps;	/* roots of search trees */
-	struct nic_conns conns;
 };
 
 static inline struct nic_mlx5 *mlx5_of(struct nic *nic)
@@ -86,22 +81,17 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn);
 int mlx5_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to);
 int mlx5_qp_error(struct nic *nic, uint32_t qpn);
 int mlx5_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
-/* What the queue pair's context and its error entries say. */
+/* Reads the queue pair's context and its error entries. */
 void mlx5_qp_info(struct nic *nic, const struct mlx5_qp *q,
 		  const struct wrc_mlx5_qp_info *hw, struct nic_qp_info *ret_info);
 int mlx5_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
 
 /* mlx5-conn.c */
-int mlx5_listen(struct nic *nic, uint16_t port);
 int mlx5_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
 		 const void *priv, uint8_t priv_len, uint32_t *ret_id);
-int mlx5_event(struct nic *nic, struct nic_event *ret_event);
-int mlx5_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
-		uint8_t priv_len);
-int mlx5_reject(struct nic *nic, uint32_t id, const void *priv,
-		uint8_t priv_len);
-int mlx5_disconnect(struct nic *nic, uint32_t id);
-void mlx5_release(struct nic *nic, uint32_t id);
+/* See struct nic_card. */
+int mlx5_qp_connect(struct nic_card *card, uint32_t qpn, void *conn,
+		    struct nic_cm_accept *accept);
 
 /* mlx5-share.c */
 int mlx5_mr_share(struct nic *nic, uint32_t key);
@@ -123,7 +113,7 @@ int mlx5_seen(struct nic *nic, struct nic_seen *ret_seen);
 bool mlx5_look_leaves(struct nic_mlx5 *m, const void *obj);
 
 /* mlx5-node.c */
-/* What the completion queue's context and its error entries say. */
+/* Reads the completion queue's context and its error entries. */
 void mlx5_cq_info(const struct mlx5_cq *c, const struct wrc_mlx5_cq_info *hw,
 		  struct nic_cq_info *ret_info);
 extern const struct nic_node_ops mlx5_node_ops;

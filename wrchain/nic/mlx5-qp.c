@@ -10,7 +10,7 @@
 
 static struct mlx5_qp *qp_of(struct nic *nic, uint32_t qpn)
 {
-	return numbers_find(&mlx5_of(nic)->qps, qpn);
+	return numbers_find(&mlx5_of(nic)->card.qps, qpn);
 }
 
 struct wrc_mlx5_qp *nic_mlx5_qp(struct nic *nic, uint32_t qpn)
@@ -55,13 +55,9 @@ int mlx5_qp_create(struct nic *nic, const struct nic_qp_attr *attr,
 	q->scqn = attr->scqn;
 	q->rcqn = attr->rcqn;
 	q->access = qp_access(attr->access);
-	r = numbers_add(&m->qps, q);
-	if (r)
-		goto fini;
-	*ret_qpn = q->qpn;
-	return 0;
-
-fini:
+	r = numbers_add(&m->card.qps, q, ret_qpn);
+	if (!r)
+		return 0;
 	wrc_mlx5_qp_fini(&q->qp);
 free_qp:
 	free(q);
@@ -78,8 +74,8 @@ int mlx5_qp_destroy(struct nic *nic, uint32_t qpn)
 	r = mlx5_look_leaves(mlx5_of(nic), q->qp.obj) ? wrc_mlx5_qp_fini(&q->qp) : -EBUSY;
 	if (r)
 		return r;
-	nic_conns_forget(&mlx5_of(nic)->conns, qpn);
-	numbers_drop(&mlx5_of(nic)->qps, q);
+	nic_card_forget_qp(&mlx5_of(nic)->card, qpn);
+	numbers_drop(&mlx5_of(nic)->card.qps, q);
 	free(q);
 	return 0;
 }
@@ -141,8 +137,8 @@ static void end_note(const struct wrc_cqe_err *e, struct mlx5_end *v)
 }
 
 /* Notes all error entries of the queue pair.  cq may be NULL. */
-static void look_at(const struct wrc_mlx5_cq *cq, uint32_t qpn,
-		    struct mlx5_end *v)
+static void end_collect(const struct wrc_mlx5_cq *cq, uint32_t qpn,
+			struct mlx5_end *v)
 {
 	struct wrc_cqe_err e;
 	unsigned int i, op;
@@ -172,9 +168,9 @@ void mlx5_qp_info(struct nic *nic, const struct mlx5_qp *q,
 	ret_info->syndrome = 0;
 	if (!ret_info->error)
 		return;
-	look_at(nic_mlx5_cq(nic, q->scqn), q->qpn, &v);
+	end_collect(nic_mlx5_cq(nic, q->scqn), q->qpn, &v);
 	if (q->rcqn != q->scqn)
-		look_at(nic_mlx5_cq(nic, q->rcqn), q->qpn, &v);
+		end_collect(nic_mlx5_cq(nic, q->rcqn), q->qpn, &v);
 	if (v.sent)
 		ret_info->sq_executed = v.first;
 	ret_info->syndrome = v.syndrome ? v.syndrome :

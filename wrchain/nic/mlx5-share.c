@@ -9,7 +9,7 @@
 int mlx5_mr_share(struct nic *nic, uint32_t key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *mr = numbers_find(&m->mrs, key);
+	struct mlx5_mr *mr = numbers_find(&m->card.mrs, key);
 
 	if (!mr || !mr->mr)
 		return -ENOENT;
@@ -30,7 +30,7 @@ int mlx5_unshare(struct mlx5_mr *mr)
 int mlx5_mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *first = numbers_find(&m->mrs, key), *mr;
+	struct mlx5_mr *first = numbers_find(&m->card.mrs, key), *mr;
 	int r;
 
 	if (!first || !first->share.umem)
@@ -41,11 +41,10 @@ int mlx5_mr_again(struct nic *nic, uint32_t key, uint32_t pdn, uint32_t *ret_key
 	r = wrc_mlx5_share_key(&first->share, pdn, VARIANT, &mr->again, &mr->key);
 	if (r)
 		goto free_mr;
-	r = numbers_add(&m->mrs, mr);
+	r = numbers_add(&m->card.mrs, mr, ret_key);
 	if (r)
 		goto destroy;
 	m->dev.stats.keys++;
-	*ret_key = mr->key;
 	return 0;
 
 destroy:

@@ -22,13 +22,9 @@ static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
 	r = devx->pd_alloc(m->dev.ctx, &p->pdn, &p->pd);
 	if (r)
 		goto free_pd;
-	r = numbers_add(&m->pds, p);
-	if (r)
-		goto dealloc;
-	*ret_pdn = p->pdn;
-	return 0;
-
-dealloc:
+	r = numbers_add(&m->card.pds, p, ret_pdn);
+	if (!r)
+		return 0;
 	devx->pd_free(p->pd);
 free_pd:
 	free(p);
@@ -38,14 +34,14 @@ free_pd:
 static void pd_free(struct nic *nic, uint32_t pdn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->card.pds, pdn);
 
 	if (!p)
 		return;
 	mlx5_drop_maker(p);
 	if (p->has_maker || m->dev.devx->pd_free(p->pd))
 		return;
-	numbers_drop(&m->pds, p);
+	numbers_drop(&m->card.pds, p);
 	free(p);
 }
 
@@ -62,7 +58,7 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 	const struct wrc_mlx5_devx *devx = m->dev.devx;
-	struct mlx5_pd *p = numbers_find(&m->pds, pdn);
+	struct mlx5_pd *p = numbers_find(&m->card.pds, pdn);
 	struct mlx5_mr *mr;
 	int r;
 
@@ -75,14 +71,13 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 			 &mr->mr);
 	if (r)
 		goto free_mr;
-	r = numbers_add(&m->mrs, mr);
+	r = numbers_add(&m->card.mrs, mr, ret_key);
 	if (r)
 		goto dereg;
 	mr->va = va;
 	mr->len = len;
 	mr->iova = iova;
 	m->dev.stats.keys++;
-	*ret_key = mr->key;
 	return 0;
 
 dereg:
@@ -108,15 +103,17 @@ static int destroy_key(struct nic_mlx5 *m, struct mlx5_mr *mr)
 	return r;
 }
 
-static void mr_dereg(struct nic *nic, uint32_t key)
+static int mr_dereg(struct nic *nic, uint32_t key)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_mr *mr = numbers_find(&m->mrs, key);
+	struct mlx5_mr *mr = numbers_find(&m->card.mrs, key);
+	int r = mr ? destroy_key(m, mr) : -ENOENT;
 
-	if (!mr || destroy_key(m, mr))
-		return;
-	numbers_drop(&m->mrs, mr);
+	if (r)
+		return r;
+	numbers_drop(&m->card.mrs, mr);
 	free(mr);
+	return 0;
 }
 
 /* ---- completion queues ----------------------------------------------------------- */
@@ -133,13 +130,9 @@ static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 	if (r)
 		goto free_cq;
 	c->cqn = c->cq.cqn;
-	r = numbers_add(&m->cqs, c);
-	if (r)
-		goto fini;
-	*ret_cqn = c->cqn;
-	return 0;
-
-fini:
+	r = numbers_add(&m->card.cqs, c, ret_cqn);
+	if (!r)
+		return 0;
 	wrc_mlx5_cq_fini(&c->cq);
 free_cq:
 	free(c);
@@ -149,11 +142,11 @@ free_cq:
 static void cq_destroy(struct nic *nic, uint32_t cqn)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
-	struct mlx5_cq *c = numbers_find(&m->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&m->card.cqs, cqn);
 
 	if (!c)
 		return;
-	numbers_drop(&m->cqs, c);
+	numbers_drop(&m->card.cqs, c);
 	/* A completion queue that the card is asked about stays, with its memory. */
 	if (mlx5_look_leaves(m, c->cq.obj))
 		wrc_mlx5_cq_fini(&c->cq);
@@ -162,18 +155,12 @@ static void cq_destroy(struct nic *nic, uint32_t cqn)
 
 static int cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 {
-	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->card.cqs, cqn);
 
 	return c ? wrc_mlx5_cq_poll(&c->cq, ret_cqe) : -ENOENT;
 }
 
 /* ---- opening and closing ------------------------------------------------------------ */
-
-/* A card needs no processor. */
-static uint64_t cpu_ns(struct nic *nic)
-{
-	return 0;
-}
 
 static int report(struct nic *nic, const struct nic_reporter *to)
 {
@@ -194,23 +181,12 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 	return r;
 }
 
-static void drop_qp(struct nic *nic, uint32_t qpn)
-{
-	mlx5_qp_destroy(nic, qpn);
-}
-
-/* Destroys all objects that are left: queue pairs first, then what queue pairs use. */
 static void close_nic(struct nic *nic)
 {
 	struct nic_mlx5 *m = mlx5_of(nic);
 
-	nic_conns_close(&m->conns);
 	mlx5_look_stop(m);
-	numbers_empty(nic, &m->qps, drop_qp);
-	while (m->cqs)
-		cq_destroy(nic, **(uint32_t **)m->cqs);
-	numbers_empty(nic, &m->mrs, mr_dereg);
-	numbers_empty(nic, &m->pds, pd_free);
+	nic_card_empty(&m->card);
 	mlx5_look_free(m);
 	wrc_mlx5_close(&m->dev);
 	free(m);
@@ -236,21 +212,21 @@ static const struct nic_ops mlx5_ops = {
 	.qp_error = mlx5_qp_error,
 	.qp_query = mlx5_qp_query,
 	.qp_doorbell = mlx5_qp_doorbell,
-	.listen = mlx5_listen,
+	.listen = nic_card_listen,
 	.connect = mlx5_connect,
-	.event = mlx5_event,
-	.accept = mlx5_accept,
-	.reject = mlx5_reject,
-	.disconnect = mlx5_disconnect,
-	.release = mlx5_release,
-	.cpu_ns = cpu_ns,
+	.event = nic_card_event,
+	.accept = nic_card_accept,
+	.reject = nic_card_reject,
+	.disconnect = nic_card_disconnect,
+	.release = nic_card_release,
+	.cpu_ns = nic_card_cpu_ns,
 	.last_error = nic_last_error,
 	.report = report,
 };
 
 static int check_strict(const struct nic_mlx5 *m, char *why)
 {
-	if (m->node.strict_index || m->dev.caps.wqe_index_ignore)
+	if (m->card.node.strict_index || m->dev.caps.wqe_index_ignore)
 		return 0;
 	snprintf(why, NIC_MLX5_WHY_MAX,
 		 "strict=no: %.60s does not say that it ignores the index of "
@@ -264,7 +240,7 @@ static int open_cm(struct nic_mlx5 *m, const struct nic_cm *cm, char *why)
 	const char *name = m->dev.devx->name(m->dev.ctx);
 	int r;
 
-	r = nic_conns_open(&m->conns, cm, name, m->dev.port, &m->nic.event_fd);
+	r = nic_card_open_cm(&m->card, cm, name, m->dev.port);
 	if (r)
 		snprintf(why, NIC_MLX5_WHY_MAX,
 			 "the RDMA connection manager does not answer; is the "
@@ -284,17 +260,18 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		snprintf(why, NIC_MLX5_WHY_MAX, "out of memory");
 		return -ENOMEM;
 	}
-	m->nic.ops = &mlx5_ops;
-	m->nic.node = &m->node;
-	m->node.ops = &mlx5_node_ops;
-	m->nic.event_fd = m->node.look_fd = -1;
-	m->node.strict_index = opts->strict;
+	m->card.nic.ops = &mlx5_ops;
+	m->card.nic.node = &m->card.node;
+	m->card.node.ops = &mlx5_node_ops;
+	m->card.qp_connect = mlx5_qp_connect;
+	m->card.nic.event_fd = m->card.node.look_fd = -1;
+	m->card.node.strict_index = opts->strict;
 	r = wrc_mlx5_probe(devx, opts->device, &m->dev, why);
 	if (r) {
 		free(m);
 		return r;
 	}
-	m->node.max_recv_len = m->dev.caps.max_wqe_rq;
+	m->card.node.max_recv_len = m->dev.caps.max_wqe_rq;
 	r = wrc_mlx5_start(&m->dev, opts->port, opts->gid_index, why);
 	if (!r)
 		r = check_strict(m, why);
@@ -309,10 +286,10 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 				 strerror(-r));
 	}
 	if (r) {
-		close_nic(&m->nic);
+		close_nic(&m->card.nic);
 		return r;
 	}
-	*ret_nic = &m->nic;
+	*ret_nic = &m->card.nic;
 	return 0;
 }
 
@@ -323,7 +300,7 @@ struct wrc_mlx5 *nic_mlx5_device(struct nic *nic)
 
 struct wrc_mlx5_cq *nic_mlx5_cq(struct nic *nic, uint32_t cqn)
 {
-	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->cqs, cqn);
+	struct mlx5_cq *c = numbers_find(&mlx5_of(nic)->card.cqs, cqn);
 
 	return c ? &c->cq : NULL;
 }

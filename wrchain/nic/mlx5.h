@@ -46,7 +46,7 @@ int nic_mlx5_open(const struct nic_mlx5_opts *opts,
 		  const struct wrc_mlx5_devx *devx, const struct nic_cm *cm,
 		  struct nic **ret_nic, char why[NIC_MLX5_WHY_MAX]);
 
-/* For odrp-hwcheck, which needs more than nic.h has.  NULL: no such number. */
+/* Objects of the card, which odrp-hwcheck inspects.  NULL: no such number. */
 struct wrc_mlx5 *nic_mlx5_device(struct nic *nic);
 struct wrc_mlx5_qp *nic_mlx5_qp(struct nic *nic, uint32_t qpn);
 struct wrc_mlx5_cq *nic_mlx5_cq(struct nic *nic, uint32_t cqn);

@@ -136,7 +136,9 @@ struct nic_ops {
 	 */
 	int (*mr_reg)(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 		      uint64_t iova, unsigned int access, uint32_t *ret_key);
-	void (*mr_dereg)(struct nic *nic, uint32_t key);
+	/* On an error (-errno) the key still exists, and gives what it gave: keep its memory
+	 * from others.  -ENOENT: there is no such key. */
+	int (*mr_dereg)(struct nic *nic, uint32_t key);
 
 	/* Has 1 << log_size entries.  An overrun overwrites entries; counts go on. */
 	int (*cq_create)(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn);

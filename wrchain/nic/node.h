@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a memory node's agent needs of a NIC beside nic.h: keys whose entries chains
+ * Functions of a NIC that a memory node's agent needs beside nic.h: keys whose entries chains
  * write, queue pairs connected to this NIC itself, rate limits, and means to inspect
  * chains while they run.
  */
@@ -18,6 +18,24 @@ struct nic_cq_info {
 	uint32_t written;
 	uint32_t errors;
 };
+
+/*
+ * Counts the errors of a completion queue from the newest entry back: after the first error
+ * all entries are errors.
+ */
+static inline uint32_t nic_cq_errors(const struct wrc_cqe *buf, uint8_t log_size,
+				     uint32_t written)
+{
+	uint32_t size = 1u << log_size, n = 0;
+	unsigned int op;
+
+	for (; n < size && n < written; n++) {
+		op = buf[(written - 1 - n) & (size - 1)].op_own >> 4;
+		if (op != WRC_CQE_REQ_ERR && op != WRC_CQE_RESP_ERR)
+			break;
+	}
+	return n;
+}
 
 /* A peer that the NIC has refused, or that has refused the NIC (heard): its address, and
  * why, as part of a sentence. */
@@ -102,7 +120,7 @@ struct nic_node_ops {
 
 /**
  * struct nic_node - a NIC of a memory node
- * @no_chains:	the NIC arms no chains: it serves spaces only
+ * @no_chains:	the NIC arms no chains: it serves spaces and direct slabs only
  * @strict_index: the NIC checks the index of each WQE, so chains must renew it
  * @fence_orders: after a fence, data of earlier READs are visible to all queues; the
  *		agent sets this from the operator's setting or @keeps_fences

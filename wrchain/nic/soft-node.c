@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a memory node needs of the software NIC beside nic.h; see node.h.
+ * Functions of the software NIC that memory nodes need beside nic.h; see node.h.
  */
 #include <errno.h>
 #include "soft-priv.h"
@@ -14,32 +14,17 @@ static int soft_ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,
 					     ret_key));
 }
 
-static bool is_error(const struct wrc_cqe *cqe)
-{
-	unsigned int op = cqe->op_own >> 4;
-
-	return op == WRC_CQE_REQ_ERR || op == WRC_CQE_RESP_ERR;
-}
-
-/* Counts errors from the newest entry back: after the first error all entries are errors. */
 static int soft_cq_info(struct nic *nic, uint32_t cqn,
 			struct nic_cq_info *ret_info)
 {
-	struct nic_cq_info info = { 0 };
 	struct snic *snic = soft_enter(nic);
 	const struct soft_cq *c = *soft_cq_find(nic, cqn);
-	uint32_t size, n;
-	int r;
+	uint32_t written;
+	int r = c ? snic_cq_count(snic, cqn, &written) : -ENOENT;
 
-	r = c ? snic_cq_count(snic, cqn, &info.written) : -ENOENT;
 	if (!r) {
-		size = 1u << c->log_size;
-		n = info.written < size ? info.written : size;
-		while (info.errors < n &&
-		       is_error(&c->buf[(info.written - 1 - info.errors) &
-					(size - 1)]))
-			info.errors++;
-		*ret_info = info;
+		ret_info->written = written;
+		ret_info->errors = nic_cq_errors(c->buf, c->log_size, written);
 	}
 	return soft_leave(nic, r);
 }

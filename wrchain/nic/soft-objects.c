@@ -32,9 +32,9 @@ int soft_mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 					     soft_access(access), ret_key));
 }
 
-void soft_mr_dereg(struct nic *nic, uint32_t key)
+int soft_mr_dereg(struct nic *nic, uint32_t key)
 {
-	soft_leave(nic, snic_mkey_dereg(soft_enter(nic), key));
+	return soft_leave(nic, snic_mkey_dereg(soft_enter(nic), key));
 }
 
 /* ---- completion queues ------------------------------------------------ */
@@ -230,4 +230,21 @@ void nic_soft_ring(struct nic *nic, uint32_t qpn, uint16_t pi)
 		snic_rt_ring(s->rt, qpn, pi);
 	else
 		soft_qp_doorbell(nic, qpn, pi);
+}
+
+/* ---- threads that wait ------------------------------------------------ */
+
+bool nic_soft_note(struct nic *nic, uint32_t qpn, uint16_t pi)
+{
+	return snic_rt_note(soft_of(nic)->rt, qpn, pi);
+}
+
+void nic_soft_push(struct nic *nic)
+{
+	snic_rt_push(soft_of(nic)->rt);
+}
+
+int nic_soft_helper(struct nic *nic, int wake_fd, struct snic_helper **ret_helper)
+{
+	return snic_helper_new(soft_of(nic)->rt, wake_fd, ret_helper);
 }

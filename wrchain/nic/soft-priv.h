@@ -81,7 +81,7 @@ int soft_pd_alloc(struct nic *nic, uint32_t *ret_pdn);
 void soft_pd_free(struct nic *nic, uint32_t pdn);
 int soft_mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 		uint64_t iova, unsigned int access, uint32_t *ret_key);
-void soft_mr_dereg(struct nic *nic, uint32_t key);
+int soft_mr_dereg(struct nic *nic, uint32_t key);
 int soft_cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn);
 void soft_cq_destroy(struct nic *nic, uint32_t cqn);
 int soft_cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe);

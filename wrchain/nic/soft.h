@@ -100,5 +100,9 @@ int nic_soft_cq_notify(struct nic *nic, uint32_t cqn, void (*told)(void *arg),
 bool nic_soft_cq_take(struct soft_cq *cq, struct wrc_cqe *ret_cqe);
 /* The same as qp_doorbell(), but does not wait for the NIC's lock, and reports no error. */
 void nic_soft_ring(struct nic *nic, uint32_t qpn, uint16_t pi);
+/* snic_rt_note(), snic_rt_push() and snic_helper_new() of a NIC with a thread of its own. */
+bool nic_soft_note(struct nic *nic, uint32_t qpn, uint16_t pi);
+void nic_soft_push(struct nic *nic);
+int nic_soft_helper(struct nic *nic, int wake_fd, struct snic_helper **ret_helper);
 
 #endif /* NIC_SOFT_H */

@@ -4,17 +4,14 @@
  *
  *	verbs.c		opening, closing, domains, keys, what a memory node needs besides
  *	verbs-opts.c	the words that configure it
- *	verbs-qp.c	queue pairs and their states
+ *	verbs-qp.c	queue pairs and their states, connections
  *	verbs-wr.c	WQEs to work requests, completions to entries
- *	verbs-conn.c	connections
  */
 #ifndef NIC_VERBS_PRIV_H
 #define NIC_VERBS_PRIV_H
 
 #include <infiniband/verbs.h>
-#include "conn.h"
-#include "node.h"
-#include "numbers.h"
+#include "card.h"
 #include "verbs.h"
 
 /* Objects in search trees; each begins with its number. */
@@ -78,17 +75,14 @@ struct plain_qp {
  * @next_pdn, @next_cqn, @next_serial: the last number given; the kernel's are not known
  */
 struct nic_verbs {
-	struct nic nic;
-	struct nic_node node;
+	struct nic_card card;
 	struct ibv_context *ctx;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr link;
 	uint8_t port;
 	union ibv_gid gid;
 	uint8_t gid_index;
-	void *pds, *mrs, *cqs, *qps;	/* roots of search trees */
 	uint32_t next_pdn, next_cqn, next_serial;
-	struct nic_conns conns;
 };
 
 static inline struct nic_verbs *plain_of(struct nic *nic)
@@ -114,24 +108,16 @@ int plain_qp_destroy(struct nic *nic, uint32_t qpn);
 int plain_qp_error(struct nic *nic, uint32_t qpn);
 int plain_qp_query(struct nic *nic, uint32_t qpn, struct nic_qp_info *ret_info);
 int plain_qp_loop(struct nic *nic, uint32_t qpn, uint32_t to);
-/* Connects a queue pair with the attributes of a connection, struct nic_conn.conn. */
-int plain_qp_connect(struct nic_verbs *v, struct plain_qp *q, void *conn);
+int plain_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		  const void *priv, uint8_t priv_len, uint32_t *ret_id);
+/* See struct nic_card. */
+int plain_qp_connect(struct nic_card *card, uint32_t qpn, void *conn,
+		     struct nic_cm_accept *accept);
 
 /* verbs-wr.c */
 /* Posts the receive entries that the doorbell record names. */
 int plain_receives_post(struct nic_verbs *v, struct plain_qp *q);
 int plain_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi);
 int plain_cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe);
-
-/* verbs-conn.c */
-int plain_listen(struct nic *nic, uint16_t port);
-int plain_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
-		  const void *priv, uint8_t priv_len, uint32_t *ret_id);
-int plain_event(struct nic *nic, struct nic_event *ret_event);
-int plain_accept(struct nic *nic, uint32_t id, uint32_t qpn, const void *priv,
-		 uint8_t priv_len);
-int plain_reject(struct nic *nic, uint32_t id, const void *priv, uint8_t priv_len);
-int plain_disconnect(struct nic *nic, uint32_t id);
-void plain_release(struct nic *nic, uint32_t id);
 
 #endif /* NIC_VERBS_PRIV_H */

@@ -16,7 +16,7 @@
 
 static struct plain_qp *qp_of(struct nic *nic, uint32_t qpn)
 {
-	return numbers_find(&plain_of(nic)->qps, qpn);
+	return numbers_find(&plain_of(nic)->card.qps, qpn);
 }
 
 static int qp_access(unsigned int access)
@@ -35,15 +35,15 @@ static uint32_t at_most(uint32_t n, uint32_t limit)
 static int qp_make(struct nic_verbs *v, struct plain_qp *q)
 {
 	const struct nic_qp_attr *attr = &q->attr;
-	const struct plain_pd *pd = numbers_find(&v->pds, attr->pdn);
-	const struct plain_cq *scq = numbers_find(&v->cqs, attr->scqn);
+	const struct plain_pd *pd = numbers_find(&v->card.pds, attr->pdn);
+	const struct plain_cq *scq = numbers_find(&v->card.cqs, attr->scqn);
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RC,
 		.cap.max_send_wr = 1u << attr->log_sq,
 		.cap.max_send_sge = at_most(WRC_MAX_SGE, v->attr.max_sge),
 	};
 
-	q->rcq = numbers_find(&v->cqs, attr->rcqn);
+	q->rcq = numbers_find(&v->card.cqs, attr->rcqn);
 	if (!pd || !scq || !q->rcq)
 		return -ENOENT;
 	init.send_cq = scq->cq;
@@ -75,14 +75,13 @@ int plain_qp_create(struct nic *nic, const struct nic_qp_attr *attr, uint32_t *r
 		goto free_qp;
 	q->qpn = q->qp->qp_num;
 	q->serial = ++v->next_serial;
-	r = numbers_add(&v->qps, q);
+	r = numbers_add(&v->card.qps, q, ret_qpn);
 	if (r)
 		goto destroy;
 	if (attr->rq) {
 		q->next = q->rcq->receivers;
 		q->rcq->receivers = q;
 	}
-	*ret_qpn = q->qpn;
 	return 0;
 
 destroy:
@@ -113,9 +112,9 @@ int plain_qp_destroy(struct nic *nic, uint32_t qpn)
 	r = plain_result(ibv_destroy_qp(q->qp));
 	if (r)
 		return r;
-	nic_conns_forget(&v->conns, qpn);
+	nic_card_forget_qp(&v->card, qpn);
 	qp_unlist(q);
-	numbers_drop(&v->qps, q);
+	numbers_drop(&v->card.qps, q);
 	free(q);
 	return 0;
 }
@@ -209,7 +208,7 @@ static int qp_begin(struct nic_verbs *v, struct plain_qp *q, get_attr *get, cons
 	if (!r)
 		r = qp_change(v, q, IBV_QPS_RTS, get, arg);
 	if (r)
-		plain_qp_error(&v->nic, q->qpn);
+		plain_qp_error(&v->card.nic, q->qpn);
 	else
 		q->state = PLAIN_READY;
 	return r;
@@ -221,9 +220,62 @@ static int get_conn(struct nic_verbs *v, const void *arg, struct ibv_qp_attr *at
 	return nic_cm_qp_attr(*(void *const *)arg, attr, ret_mask);
 }
 
-int plain_qp_connect(struct nic_verbs *v, struct plain_qp *q, void *conn)
+int plain_qp_connect(struct nic_card *card, uint32_t qpn, void *conn,
+		     struct nic_cm_accept *accept)
 {
-	return qp_begin(v, q, get_conn, &conn);
+	struct nic_verbs *v = plain_of(&card->nic);
+	struct plain_qp *q = qp_of(&card->nic, qpn);
+	int r = q ? qp_begin(v, q, get_conn, &conn) : -ENOENT;
+
+	if (r)
+		return r;
+	accept->responder_resources = q->reads_in;
+	accept->initiator_depth = q->reads_out;
+	return 0;
+}
+
+int nic_verbs_accept(struct nic *nic, uint32_t id, struct ibv_qp *qp, const void *priv,
+		     uint8_t priv_len)
+{
+	struct nic_verbs *v = plain_of(nic);
+	struct plain_qp q = { .qp = qp, .attr.access = NIC_ALL };
+	struct nic_cm_accept accept = {
+		.qpn = qp->qp_num, .rnr_retry = RNR_RETRY, .priv = priv, .priv_len = priv_len,
+	};
+	void *conn = nic_card_conn(&v->card, id);
+	int r = conn ? qp_begin(v, &q, get_conn, &conn) : -ENOENT;
+
+	if (r)
+		return r;
+	accept.responder_resources = q.reads_in;
+	accept.initiator_depth = q.reads_out;
+	return v->card.cm->accept(conn, &accept);
+}
+
+int plain_connect(struct nic *nic, __be32 ip, uint16_t port, uint32_t qpn,
+		  const void *priv, uint8_t priv_len, uint32_t *ret_id)
+{
+	const struct nic_cm_call call = {
+		.ip = ip, .port = port, .qpn = qpn, .priv = priv, .priv_len = priv_len,
+	};
+	struct nic_card *card = &plain_of(nic)->card;
+	struct nic_conn *c;
+	void *conn;
+	int r;
+
+	if (!qp_of(nic, qpn))
+		return -ENOENT;
+	r = card->cm->connect(card->cm_ctx, &call, &conn);
+	if (r)
+		return r;
+	c = nic_card_add_conn(card, conn);
+	if (!c) {
+		card->cm->release(conn);
+		return -ENOMEM;
+	}
+	c->qpn = qpn;
+	*ret_id = c->id;
+	return 0;
 }
 
 /* A path from the port to itself. */

@@ -84,7 +84,7 @@ static int sge_fill(struct nic_verbs *v, const struct wrc_sge *from, unsigned in
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		mr = numbers_find(&v->mrs, from[i].lkey);
+		mr = numbers_find(&v->card.mrs, from[i].lkey);
 		if (!mr)
 			return -EINVAL;
 		to[i] = (struct ibv_sge){
@@ -175,7 +175,7 @@ static int wqe_take(struct nic_verbs *v, struct plain_qp *q, uint16_t room)
 int plain_qp_doorbell(struct nic *nic, uint32_t qpn, uint16_t pi)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_qp *q = numbers_find(&v->qps, qpn);
+	struct plain_qp *q = numbers_find(&v->card.qps, qpn);
 	int r;
 
 	if (!q)
@@ -282,7 +282,7 @@ static void cqe_fill(const struct ibv_wc *wc, const struct name *name,
 	memcpy(ret_cqe, wc->status ? (void *)&err : &cqe, sizeof(cqe));
 }
 
-/* What a completion says of its queue pair. */
+/* Notes what a completion tells about its queue pair. */
 static void qp_note(struct plain_qp *q, const struct ibv_wc *wc, const struct name *name)
 {
 	if (!wc->status && !name->receive)
@@ -299,7 +299,7 @@ static void qp_note(struct plain_qp *q, const struct ibv_wc *wc, const struct na
 static struct plain_qp *qp_of(struct nic_verbs *v, const struct ibv_wc *wc,
 			      const struct name *name)
 {
-	struct plain_qp *q = numbers_find(&v->qps, wc->qp_num);
+	struct plain_qp *q = numbers_find(&v->card.qps, wc->qp_num);
 
 	return q && q->serial == name->serial ? q : NULL;
 }
@@ -307,7 +307,7 @@ static struct plain_qp *qp_of(struct nic_verbs *v, const struct ibv_wc *wc,
 int plain_cq_poll(struct nic *nic, uint32_t cqn, struct wrc_cqe *ret_cqe)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_cq *c = numbers_find(&v->cqs, cqn);
+	struct plain_cq *c = numbers_find(&v->card.cqs, cqn);
 	struct plain_qp *q;
 	struct name name;
 	struct ibv_wc wc;

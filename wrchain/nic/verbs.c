@@ -28,13 +28,9 @@ static int pd_alloc(struct nic *nic, uint32_t *ret_pdn)
 	if (r)
 		goto free_pd;
 	p->pdn = ++v->next_pdn;
-	r = numbers_add(&v->pds, p);
-	if (r)
-		goto dealloc;
-	*ret_pdn = p->pdn;
-	return 0;
-
-dealloc:
+	r = numbers_add(&v->card.pds, p, ret_pdn);
+	if (!r)
+		return 0;
 	ibv_dealloc_pd(p->pd);
 free_pd:
 	free(p);
@@ -44,11 +40,11 @@ free_pd:
 static void pd_free(struct nic *nic, uint32_t pdn)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_pd *p = numbers_find(&v->pds, pdn);
+	struct plain_pd *p = numbers_find(&v->card.pds, pdn);
 
 	if (!p || ibv_dealloc_pd(p->pd))
 		return;
-	numbers_drop(&v->pds, p);
+	numbers_drop(&v->card.pds, p);
 	free(p);
 }
 
@@ -64,7 +60,7 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 		  uint64_t iova, unsigned int access, uint32_t *ret_key)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_pd *p = numbers_find(&v->pds, pdn);
+	struct plain_pd *p = numbers_find(&v->card.pds, pdn);
 	struct plain_mr *m;
 	int r;
 
@@ -79,28 +75,26 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 	if (r)
 		goto free_mr;
 	m->key = access & ~NIC_LOCAL_WRITE ? m->mr->rkey : m->mr->lkey;
-	r = numbers_add(&v->mrs, m);
-	if (r)
-		goto dereg;
-	*ret_key = m->key;
-	return 0;
-
-dereg:
+	r = numbers_add(&v->card.mrs, m, ret_key);
+	if (!r)
+		return 0;
 	ibv_dereg_mr(m->mr);
 free_mr:
 	free(m);
 	return r;
 }
 
-static void mr_dereg(struct nic *nic, uint32_t key)
+static int mr_dereg(struct nic *nic, uint32_t key)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_mr *m = numbers_find(&v->mrs, key);
+	struct plain_mr *m = numbers_find(&v->card.mrs, key);
+	int r = m ? plain_result(ibv_dereg_mr(m->mr)) : -ENOENT;
 
-	if (!m || ibv_dereg_mr(m->mr))
-		return;
-	numbers_drop(&v->mrs, m);
+	if (r)
+		return r;
+	numbers_drop(&v->card.mrs, m);
 	free(m);
+	return 0;
 }
 
 /* ---- completion queues ----------------------------------------------------------- */
@@ -119,13 +113,9 @@ static int cq_create(struct nic *nic, uint8_t log_size, uint32_t *ret_cqn)
 	if (r)
 		goto free_cq;
 	c->cqn = ++v->next_cqn;
-	r = numbers_add(&v->cqs, c);
-	if (r)
-		goto destroy;
-	*ret_cqn = c->cqn;
-	return 0;
-
-destroy:
+	r = numbers_add(&v->card.cqs, c, ret_cqn);
+	if (!r)
+		return 0;
 	ibv_destroy_cq(c->cq);
 free_cq:
 	free(c);
@@ -135,11 +125,11 @@ free_cq:
 static void cq_destroy(struct nic *nic, uint32_t cqn)
 {
 	struct nic_verbs *v = plain_of(nic);
-	struct plain_cq *c = numbers_find(&v->cqs, cqn);
+	struct plain_cq *c = numbers_find(&v->card.cqs, cqn);
 
 	if (!c || ibv_destroy_cq(c->cq))
 		return;
-	numbers_drop(&v->cqs, c);
+	numbers_drop(&v->card.cqs, c);
 	free(c);
 }
 
@@ -166,32 +156,17 @@ static int seen(struct nic *nic, struct nic_seen *ret_seen)
 	return -ENODATA;
 }
 
-static int freeze(struct nic *nic)
-{
-	return -EOPNOTSUPP;
-}
-
-static void thaw(struct nic *nic)
-{
-}
-
 static const struct nic_node_ops plain_node_ops = {
 	.ksm_create = ksm_create,
 	.cq_info = cq_info,
 	.look = look,
 	.seen = seen,
 	.qp_loop = plain_qp_loop,
-	.freeze = freeze,
-	.thaw = thaw,
+	.freeze = nic_card_freeze,
+	.thaw = nic_card_thaw,
 };
 
 /* ---- opening and closing ------------------------------------------------------------ */
-
-/* A card needs no processor. */
-static uint64_t cpu_ns(struct nic *nic)
-{
-	return 0;
-}
 
 /* Errors are all that a provider says. */
 static const char *nic_last_error(struct nic *nic)
@@ -207,21 +182,11 @@ static int report(struct nic *nic, const struct nic_reporter *to)
 	return r ? r : to->text(to->arg, "firmware", v->attr.fw_ver);
 }
 
-static void drop_qp(struct nic *nic, uint32_t qpn)
-{
-	plain_qp_destroy(nic, qpn);
-}
-
-/* Destroys all objects that are left: queue pairs first, then what queue pairs use. */
 static void close_nic(struct nic *nic)
 {
 	struct nic_verbs *v = plain_of(nic);
 
-	nic_conns_close(&v->conns);
-	numbers_empty(nic, &v->qps, drop_qp);
-	numbers_empty(nic, &v->cqs, cq_destroy);
-	numbers_empty(nic, &v->mrs, mr_dereg);
-	numbers_empty(nic, &v->pds, pd_free);
+	nic_card_empty(&v->card);
 	ibv_close_device(v->ctx);
 	free(v);
 }
@@ -241,14 +206,14 @@ static const struct nic_ops plain_ops = {
 	.qp_error = plain_qp_error,
 	.qp_query = plain_qp_query,
 	.qp_doorbell = plain_qp_doorbell,
-	.listen = plain_listen,
+	.listen = nic_card_listen,
 	.connect = plain_connect,
-	.event = plain_event,
-	.accept = plain_accept,
-	.reject = plain_reject,
-	.disconnect = plain_disconnect,
-	.release = plain_release,
-	.cpu_ns = cpu_ns,
+	.event = nic_card_event,
+	.accept = nic_card_accept,
+	.reject = nic_card_reject,
+	.disconnect = nic_card_disconnect,
+	.release = nic_card_release,
+	.cpu_ns = nic_card_cpu_ns,
 	.last_error = nic_last_error,
 	.report = report,
 };
@@ -336,11 +301,12 @@ int nic_verbs_open(const struct nic_verbs_opts *opts, struct nic **ret_nic,
 
 	if (!v)
 		return complain(why, -ENOMEM, "verbs: out of memory");
-	v->nic.ops = &plain_ops;
-	v->nic.node = &v->node;
-	v->node.ops = &plain_node_ops;
-	v->node.look_fd = v->nic.event_fd = -1;
-	v->node.no_chains = true;
+	v->card.nic.ops = &plain_ops;
+	v->card.nic.node = &v->card.node;
+	v->card.node.ops = &plain_node_ops;
+	v->card.qp_connect = plain_qp_connect;
+	v->card.node.look_fd = v->card.nic.event_fd = -1;
+	v->card.node.no_chains = true;
 	v->port = opts->port;
 	r = device_open(v, opts->device, why);
 	if (r) {
@@ -350,17 +316,17 @@ int nic_verbs_open(const struct nic_verbs_opts *opts, struct nic **ret_nic,
 	r = port_look(v, opts->device, why);
 	if (r)
 		goto close;
-	r = nic_conns_open(&v->conns, &nic_cm, opts->device, opts->port, &v->nic.event_fd);
+	r = nic_card_open_cm(&v->card, &nic_cm, opts->device, opts->port);
 	if (r) {
 		complain(why, r, "verbs: the RDMA connection manager does not answer; is "
 			 "the module rdma_ucm loaded? (%s)", strerror(-r));
 		goto close;
 	}
-	*ret_nic = &v->nic;
+	*ret_nic = &v->card.nic;
 	return 0;
 
 close:
-	close_nic(&v->nic);
+	close_nic(&v->card.nic);
 	return r;
 }
 

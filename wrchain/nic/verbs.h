@@ -37,6 +37,14 @@ int nic_verbs_parse(const char *words, struct nic_verbs_opts *ret_opts,
 int nic_verbs_open(const struct nic_verbs_opts *opts, struct nic **ret_nic,
 		   char why[NIC_VERBS_WHY_MAX]);
 /*
+ * Accepts a request with a queue pair of the caller's own on the same device, new, which its
+ * peer then may READ, WRITE and change by atomics.  The NIC does not touch it afterwards: the
+ * caller stops it when the connection is gone.
+ */
+struct ibv_qp;
+int nic_verbs_accept(struct nic *nic, uint32_t id, struct ibv_qp *qp, const void *priv,
+		     uint8_t priv_len);
+/*
  * Finds an IPv4 address of this host that the connection manager leads to the device.
  * -EADDRNOTAVAIL: there is none.
  */

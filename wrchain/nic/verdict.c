@@ -20,23 +20,23 @@ const char verdict_version[] = VERSION;
 struct reading {
 	const char *path;
 	const struct verdict_card *card;
-	char *said;
+	char *text;
 };
 
 __attribute__((format(printf, 2, 3)))
-static bool said_set(const struct reading *rd, const char *fmt, ...)
+static bool text_set(const struct reading *rd, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(rd->said, VERDICT_SAID_MAX, fmt, ap);
+	vsnprintf(rd->text, VERDICT_TEXT_MAX, fmt, ap);
 	va_end(ap);
 	return false;
 }
 
 static bool report_ignore(const struct reading *rd, const char *why)
 {
-	return said_set(rd, "%s is ignored: %s", rd->path, why);
+	return text_set(rd, "%s is ignored: %s", rd->path, why);
 }
 
 int verdict_path(const char *where, const char *device,
@@ -138,7 +138,7 @@ static struct json_object *report_load(const struct reading *rd)
 	struct json_object *obj;
 
 	if (fd < 0) {
-		said_set(rd, "nothing is known of %s: no report of odrp-hwcheck "
+		text_set(rd, "nothing is known of %s: no report of odrp-hwcheck "
 			 "(%s: %s); odrp-hwcheck --save makes one",
 			 rd->card->device, rd->path, strerror(errno));
 		return NULL;
@@ -156,7 +156,7 @@ static bool report_get(const struct reading *rd, struct json_object *report,
 	if (json_object_object_get_ex(report, key, ret) &&
 	    json_object_is_type(*ret, type))
 		return true;
-	return said_set(rd, "%s is ignored: %s is missing, or not of type %s; "
+	return text_set(rd, "%s is ignored: %s is missing, or not of type %s; "
 			AGAIN, rd->path, key, json_type_to_name(type));
 }
 
@@ -195,7 +195,7 @@ static bool report_matches(const struct reading *rd, struct json_object *report,
 	if (json_object_get_string_len(value) == (int)strlen(ours) &&
 	    !strcmp(text, ours))
 		return true;
-	return said_set(rd, "%s is for %s %s, but %s has %s: " AGAIN, rd->path,
+	return text_set(rd, "%s is for %s %s, but %s has %s: " AGAIN, rd->path,
 			word, text_shown(text, a), rd->card->device, text_shown(ours, b));
 }
 
@@ -205,7 +205,7 @@ static bool report_is_of_card(const struct reading *rd, struct json_object *repo
 	bool strict;
 
 	if (!*card->guid)
-		return said_set(rd, "nothing is known of %s: it has no node GUID, "
+		return text_set(rd, "nothing is known of %s: it has no node GUID, "
 				"so no report is valid for it", card->device);
 	if (!report_matches(rd, report, "guid", "node GUID", card->guid) ||
 	    !report_matches(rd, report, "firmware", "firmware", card->firmware) ||
@@ -214,7 +214,7 @@ static bool report_is_of_card(const struct reading *rd, struct json_object *repo
 		return false;
 	if (strict == card->strict)
 		return true;
-	return said_set(rd, "%s is for strict=%s, but %s has strict=%s: " AGAIN,
+	return text_set(rd, "%s is for strict=%s, but %s has strict=%s: " AGAIN,
 			rd->path, strict ? "yes" : "no", card->device,
 			card->strict ? "yes" : "no");
 }
@@ -233,7 +233,7 @@ static bool take_ordering(const struct reading *rd, struct json_object *report,
 		return true;
 	*ret_relaxed = !strcmp(text, VERDICT_FORCE_RELAX);
 	if (*ret_relaxed)
-		return said_set(rd, "%s has PCI_WR_ORDERING=force_relax, by %s: "
+		return text_set(rd, "%s has PCI_WR_ORDERING=force_relax, by %s: "
 				"its writes come in any order, and chains rely on "
 				"theirs; mlxconfig -d DEVICE set "
 				"PCI_WR_ORDERING=0, reset the card, and " AGAIN,
@@ -254,7 +254,7 @@ static void verdict_take(const struct reading *rd, struct json_object *report,
 		return;
 	verdict->fences = fences;
 	verdict->keys = keys;
-	said_set(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
+	text_set(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
 		 "%sbe set", rd->card->device, rd->path, fences ? "" : "not ",
 		 keys ? "" : "not ");
 }
@@ -262,8 +262,8 @@ static void verdict_take(const struct reading *rd, struct json_object *report,
 void verdict_read(const char *path, const struct verdict_card *card,
 		  struct verdict *ret_verdict)
 {
-	struct verdict verdict = { .said = "" };
-	const struct reading rd = { path, card, verdict.said };
+	struct verdict verdict = { .text = "" };
+	const struct reading rd = { path, card, verdict.text };
 	struct json_object *report = report_load(&rd);
 
 	if (report)

@@ -12,11 +12,11 @@
 #include <stddef.h>
 
 #define VERDICT_PATH_MAX	384
-#define VERDICT_SAID_MAX	640
+#define VERDICT_TEXT_MAX	640
 #define VERDICT_FILE_MAX	(16u << 20)	/* bytes; a report has about 100 KB */
 
 /*
- * What a report has as pci_wr_ordering: the firmware setting PCI_WR_ORDERING as the
+ * The value pci_wr_ordering of a report: the firmware setting PCI_WR_ORDERING as the
  * operator has read it.  With the first one, writes to memory are in order, but for keys
  * that ask otherwise, and ours never do; with the second one, no write is, and what a
  * completion announces may not be there yet.
@@ -47,11 +47,11 @@ struct verdict_card {
  * @fences:	the card keeps the order that order=fence needs
  * @keys:	the card does what translate=nic needs
  * @relaxed:	the card orders no writes: nothing may be armed on it
- * @said:	a sentence: what is known, or why nothing is known
+ * @text:	a sentence: what is known, or why nothing is known
  */
 struct verdict {
 	bool fences, keys, relaxed;
-	char said[VERDICT_SAID_MAX];
+	char text[VERDICT_TEXT_MAX];
 };
 
 /* The path of a device's report.  If where ends with a slash, it is a directory with a

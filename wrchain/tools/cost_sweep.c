@@ -4,7 +4,7 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Whose chains: what is armed, and the paper's; and what rows call it. */
+/* The origin of the chains, what is armed or the paper's, and its name in rows. */
 enum whose { ANY, KNOWN, PAPER, NR_WHOSE };
 static const char *const whose_names[] = { "armed", "known", "paper_chain" };
 

@@ -114,7 +114,7 @@ static int rig_make_node_keys(struct wrc_rig *rig)
 	b->free_tail = b->free_head + 64;
 	b->pool_len = (uint64_t)cfg->nr_pages * PAGE;
 
-	/* Who may READ and WRITE finds nothing else in the client's domain. */
+	/* A client that may READ and WRITE finds nothing else in its domain. */
 	err = snic_pd_alloc(rig->nic, &rig->client_pdn);
 	rig->node_pdn = rig->client_pdn;
 	if (!err && keyed)
@@ -444,7 +444,7 @@ static uint8_t *body_put_page(uint8_t *at, const void *page)
 static unsigned int rig_steps(const struct wrc_rig *rig)
 {
 	return (unsigned int)rig->quiet << WRC_WORD_ANSWER |
-	       (unsigned int)rig->early << WRC_WORD_EARLY |
+	       (unsigned int)rig->early << WRC_WORD_PAGE |
 	       (unsigned int)rig->next_quiet << WRC_WORD_NEXT;
 }
 

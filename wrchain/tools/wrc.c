@@ -114,8 +114,8 @@ struct line {
 	struct wrc_cmd cmd;
 	const struct command *command;
 	bool owned[NR_OWNED];	/* those that are there */
-	bool said_index;	/* --strict or --relaxed was given */
-	const char *said_how;	/* the value of --recycle or --order */
+	bool index_given;	/* --strict or --relaxed was given */
+	const char *how_given;	/* the value of --recycle or --order */
 	/* The first option that chooses programs or instances, and its value. */
 	const char *chooses, *choice;
 };
@@ -262,10 +262,10 @@ static void line_check_cost(const struct line *line, struct argp_state *state)
 	if (cmd->armed && line->command->run != wrc_cmd_cost)
 		argp_error(state, "variant '%s' is for cost only: expected %s",
 			   wrc_armed_names[cmd->armed], VARIANTS);
-	if (cmd->armed && line->said_how)
+	if (cmd->armed && line->how_given)
 		argp_error(state, "'%s' with variant %s, which sets both itself: "
 			   "expected neither --recycle nor --order",
-			   line->said_how, wrc_armed_names[cmd->armed]);
+			   line->how_given, wrc_armed_names[cmd->armed]);
 	if (line->command->run != wrc_cmd_cost || !table)
 		return;
 	if (line->chooses)
@@ -301,7 +301,7 @@ static void line_check(struct line *line, struct argp_state *state)
 		argp_error(state, "variant %s is not to be had with order=fence",
 			   wrc_variant_name(line->cmd.variant));
 	if (wrc_variant_is_rung(line->cmd.variant)) {
-		if (line->said_index && line->cmd.strict)
+		if (line->index_given && line->cmd.strict)
 			argp_error(state, "variant %s is relaxed only",
 				   wrc_variant_name(line->cmd.variant));
 		line->cmd.strict = false;
@@ -333,21 +333,21 @@ static error_t line_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_STRICT:
 	case OPT_RELAXED:
-		if (line->said_index && line->cmd.strict != (key == OPT_STRICT))
+		if (line->index_given && line->cmd.strict != (key == OPT_STRICT))
 			argp_error(state, "--strict and --relaxed: expected one of them");
 		line->cmd.strict = key == OPT_STRICT;
-		line->said_index = true;
+		line->index_given = true;
 		break;
 	case OPT_VARIANT:
 		arg_variant(state, arg, &line->cmd);
 		break;
 	case OPT_RECYCLE:
 		line->cmd.recycle = arg_recycle(state, arg);
-		line->said_how = arg;
+		line->how_given = arg;
 		break;
 	case OPT_ORDER:
 		line->cmd.order = arg_order(state, arg);
-		line->said_how = arg;
+		line->how_given = arg;
 		break;
 	case OPT_FIT:
 		line->cmd.fit = true;
