@@ -291,7 +291,7 @@ struct snic_port_ops {
 	 * Optional for ports that keep none. */
 	int (*flush)(struct snic_port *port);
 	/*
-	 * For ports with several peers: both functions, instead of send.
+	 * A port with several peers has both functions, instead of send.
 	 * sender() returns the peer whose frame recv() or peek() has just
 	 * returned; send_to() sends one frame to one peer.  The NIC knows up to
 	 * SNIC_PORT_PEERS peers of such a port, half of them at one IP address;
@@ -306,6 +306,9 @@ struct snic_port_ops {
 	 * works.
 	 */
 	bool (*doze)(struct snic_port *port);
+	/* fd is the same while the port is open, and no epoll instance, so that any
+	 * number of threads may wait for it with EPOLLEXCLUSIVE. */
+	bool shared;
 };
 
 /* Adds a port.  The port must stay open until after snic_free(), which flushes
@@ -476,7 +479,7 @@ void snic_get_stats(struct snic *nic, struct snic_stats *ret_stats);
 
 /* ---- real-time runner -------------------------------------------------------- */
 
-/* For snic_config's random: 64 bits of getrandom().  Any thread may call it.
+/* Fits snic_config's random: 64 bits of getrandom().  Any thread may call it.
  * Blocks only until the kernel's generator is initialised after boot. */
 uint64_t snic_rt_random(void);
 
@@ -507,6 +510,41 @@ void snic_rt_unlock(struct snic_rt *rt);
  * before any later call under the lock.  Errors are not reported.
  */
 void snic_rt_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi);
+/*
+ * The same for a caller that calls snic_rt_push() soon if the result is true: then the
+ * NIC's thread, which sleeps, is not woken.
+ */
+bool snic_rt_note(struct snic_rt *rt, uint32_t qpn, uint16_t pi);
+/* Executes recorded doorbells.  Makes a step of the NIC: needs 24 KB of stack. */
+void snic_rt_push(struct snic_rt *rt);
+
+/*
+ * A helper: a thread of the program that does the NIC's work while it waits, which saves
+ * the NIC's thread being woken before it.  Any number of threads may, each with a helper
+ * of its own.
+ */
+struct snic_helper;
+
+enum snic_woken { SNIC_WOKEN_BY_CALLER = 1 << 0, SNIC_WOKEN_BY_FRAME = 1 << 1 };
+
+/*
+ * wake_fd: a descriptor that ends the wait when it is readable; it stays open as long as
+ * the helper.  -EOPNOTSUPP: the ports cannot be waited for by several threads; -ENOSYS:
+ * the kernel is older than 5.11; -ENOMEM, -EMFILE, ...
+ */
+int snic_helper_new(struct snic_rt *rt, int wake_fd, struct snic_helper **ret_helper);
+/* Called before snic_rt_stop(). */
+void snic_helper_free(struct snic_helper *helper);
+/*
+ * Waits until wake_fd is readable, or for a frame, or until CLOCK_MONOTONIC is at `until`
+ * ns (SNIC_NEVER: never).  *ret_woken: what there is (enum snic_woken).  A frame has woken
+ * nobody else: the caller calls snic_helper_work() at once.  0, also without a reason;
+ * -ETIME: the time is up.  Not a cancellation point.
+ */
+int snic_helper_wait(struct snic_helper *helper, uint64_t until,
+		     unsigned int *ret_woken);
+/* Makes a step of the NIC: needs 24 KB of stack. */
+void snic_helper_work(struct snic_helper *helper);
 /* Readable when snic_cm_poll() has something. */
 int snic_rt_event_fd(struct snic_rt *rt);
 /* CPU time of the NIC's thread. */

@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "cm-priv.h"
 
 #define CONNECT_PRIV_MAX	(SNIC_CM_REQ_PRIV - SNIC_CM_IP_HDR)
 

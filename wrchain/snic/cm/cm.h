@@ -13,7 +13,12 @@ struct snic_rx;			/* net/net.h */
 
 int snic_cm_init(struct snic *nic, struct snic_cm **ret_cm);
 void snic_cm_fini(struct snic *nic, struct snic_cm *cm);
-struct snic_cm *snic_cm_of(struct snic *nic);
+
+static inline struct snic_cm *snic_cm_of(struct snic *nic)
+{
+	return snic_parts(nic)->cm;
+}
+
 /* The QP is being destroyed: its connection forgets it, and ends. */
 void snic_cm_qp_gone(struct snic_qp *qp);
 /* Handles a UD packet to QP1. */

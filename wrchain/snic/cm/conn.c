@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "../transport/transport.h"
-#include "priv.h"
+#include "cm-priv.h"
 
 #define CM_SRC_PORT	0xc000
 

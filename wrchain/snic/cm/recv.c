@@ -6,11 +6,11 @@
  */
 #include <errno.h>
 #include <string.h>
-#include "priv.h"
+#include "cm-priv.h"
 
 /* ---- REQ --------------------------------------------------------------------- */
 
-/* What the existing connections of a peer mean for its REQ. */
+/* The existing connections of a peer that matter to its REQ. */
 struct peer_scan {
 	struct snic_cm_conn *duplicate;	/* the connection that this REQ created */
 	struct snic_cm_conn *stale;	/* an established connection with the same QP */

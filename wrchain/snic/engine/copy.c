@@ -4,7 +4,7 @@
  * entries while this NIC writes them, and patch rings while this NIC fetches
  * WQEs.  So words that are aligned on both sides are copied whole.
  */
-#include "priv.h"
+#include "engine-priv.h"
 
 static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 {

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define MAX_LOG_CQ 22
 /* Invalid opcode; owner bit of the lap before the first one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The engine's interface to the other directories: the device and its clock,
- * memory, queue pairs.
+ * The engine's interface to the other directories: clock, memory, queue pairs. The other
+ * directories are above it: it calls them by struct snic_upper only.
  *
- *	nic.c		the device, snic_step(), counters
+ *	nic.c		clock, counters, the engine's part of a step
  *	table.c		object tables: number -> object
  *	mem.c		protection domains, memory keys
  *	ksm.c		indirect keys
@@ -48,18 +48,12 @@ struct snic_stats *snic_stats(struct snic *nic);
 const struct snic_config *snic_config(const struct snic *nic);
 /* Pseudo-random, from the configured seed. */
 uint64_t snic_random(struct snic *nic);
-/* For values that a peer must not guess: from the configuration's random(),
+/* A value that a peer must not guess: from the configuration's random(),
  * else snic_random(). */
 uint64_t snic_secret(struct snic *nic);
 /* The wait for an RNR NAK timer code of IBA (0 to 31), in ns. */
 uint64_t snic_rnr_ns(uint8_t code);
 
-/*
- * True if a send queue, a failed CQ or a packet waits for the next step.  Calls
- * between two steps can change this after snic_step() has returned its next
- * time.
- */
-bool snic_is_busy(const struct snic *nic);
 /* When the next timer is due, or SNIC_NEVER. */
 uint64_t snic_timers_next(const struct snic *nic);
 /* Sets the clock between two steps, for the calls that follow. */
@@ -83,7 +77,7 @@ struct snic_sge {
 int snic_mem(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 	     uint64_t len, unsigned int need, void **ret_ptr);
 /*
- * For a peer's access after snic_mem() has returned -ERANGE: translates the
+ * Serves a peer's access after snic_mem() has returned -ERANGE: translates the
  * longest prefix of [addr, addr + len) that is contiguous in memory.  That is
  * all of it for a direct key; it ends at the next 4 KB boundary for an indirect
  * key.  Errors as snic_mem(); -ERANGE also if the entry leads to no valid
@@ -311,5 +305,54 @@ uint64_t snic_atomic(const struct snic_wqe *w, void *ptr);
 int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn);
 /* RTR -> RTS. */
 int snic_qp_to_rts(struct snic_qp *qp);
+
+/* ---- rooms above (nic.c) --------------------------------------------------------- */
+
+struct snic_rx;			/* net/net.h */
+
+/**
+ * struct snic_upper - functions of transport and CM that the rooms below them call
+ *
+ * transport/transport.h and cm/cm.h say what each does: they are snic_rc_NAME() and
+ * snic_cm_NAME().
+ */
+struct snic_upper {
+	int (*rc_attach)(struct snic_qp *qp);
+	void (*rc_detach)(struct snic_qp *qp);
+	int (*rc_post)(struct snic_qp *qp, const struct snic_wqe *w);
+	unsigned int (*rc_pending)(const struct snic_qp *qp);
+	void (*rc_hurry)(struct snic_qp *qp);
+	void (*rc_flush)(struct snic_qp *qp);
+	void (*rc_receive)(struct snic_qp *qp, const struct snic_rx *rx);
+	void (*cm_qp_gone)(struct snic_qp *qp);
+	void (*cm_receive)(struct snic *nic, const struct snic_rx *rx);
+	void (*cm_data)(struct snic_qp *qp);
+};
+
+const struct snic_upper *snic_upper_of(const struct snic *nic);
+
+/* Each room above keeps its part of a device here; the engine does not look into it. */
+struct snic_parts {
+	struct snic_rc *rc;
+	struct snic_net *net;
+	struct snic_cm *cm;
+};
+
+struct snic_parts *snic_parts(struct snic *nic);
+
+/* ---- for the device (nic.c) --------------------------------------------------------- */
+
+/* -EINVAL: the configuration cannot be; -ENOMEM. */
+int snic_engine_new(const struct snic_config *cfg, const struct snic_upper *upper,
+		    struct snic **ret_nic);
+/* Destroys all queue pairs and CQs, while the rooms above still have their parts. */
+void snic_engine_drop_queues(struct snic *nic);
+void snic_engine_free(struct snic *nic);
+/* The beginning of a step: sets the clock, and fires timers that are due. */
+void snic_engine_begin(struct snic *nic, uint64_t now);
+/* Runs send queues.  True: work is left. */
+bool snic_engine_run(struct snic *nic);
+/* True if a send queue or a failed CQ waits for the next step. */
+bool snic_engine_is_busy(const struct snic *nic);
 
 #endif /* SNIC_ENGINE_H */

@@ -6,7 +6,7 @@
  * it.
  */
 #include <errno.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 /* Code that most WQEs do not run. */
 #define RARELY static __attribute__((cold, noinline))
@@ -429,7 +429,7 @@ static int exec_loopback(struct snic_qp *qp, const struct snic_wqe *w)
 
 static int exec_wire(struct snic_qp *qp, const struct snic_wqe *w)
 {
-	switch (snic_rc_post(qp, w)) {
+	switch (qp->nic->upper->rc_post(qp, w)) {
 	case 0:
 		return 0;
 	case -EAGAIN:

@@ -9,7 +9,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define MIN_LEN		64
 #define MAX_KEYS	(1u << 22)	/* of 2^24 numbers */

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define PEER_ACCESS (SNIC_REMOTE_READ | SNIC_REMOTE_WRITE)
 

@@ -6,7 +6,7 @@
  * uses a result without a WAIT or a fence uses the memory's old contents, and
  * the missing WAIT shows each time.
  */
-#include "priv.h"
+#include "engine-priv.h"
 
 bool snic_land_full(const struct snic_qp *qp)
 {

@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define ALL_ACCESS (SNIC_LOCAL_WRITE | SNIC_REMOTE_READ | \
 		    SNIC_REMOTE_WRITE | SNIC_REMOTE_ATOMIC)

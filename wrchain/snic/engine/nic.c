@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The device: its parts, its clock, its random numbers, and one step.
+ * The engine's part of a device: its clock, its random numbers, tables of objects, and a step.
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 /* Bounds of one step, so that no part starves the others. */
 #define TIMER_BUDGET	1024
-#define RX_BUDGET	128
 #define WQE_BUDGET	1024
 
 static const struct snic_table_kind object_kind = {
@@ -34,9 +33,9 @@ void snic_set_now(struct snic *nic, uint64_t now)
 	nic->now = now;
 }
 
-bool snic_is_busy(const struct snic *nic)
+bool snic_engine_is_busy(const struct snic *nic)
 {
-	return nic->run_head || nic->failed_cqs || nic->rc.tx_head;
+	return nic->run_head || nic->failed_cqs;
 }
 
 struct snic_stats *snic_stats(struct snic *nic)
@@ -49,19 +48,14 @@ const struct snic_config *snic_config(const struct snic *nic)
 	return &nic->cfg;
 }
 
-struct snic_net *snic_net_of(struct snic *nic)
+const struct snic_upper *snic_upper_of(const struct snic *nic)
 {
-	return nic->net;
+	return nic->upper;
 }
 
-struct snic_cm *snic_cm_of(struct snic *nic)
+struct snic_parts *snic_parts(struct snic *nic)
 {
-	return nic->cm;
-}
-
-struct snic_rc *snic_rc_of(struct snic *nic)
-{
-	return &nic->rc;
+	return &nic->parts;
 }
 
 /* splitmix64 (Steele, Lea, Flood 2014): any seed is good, including 0. */
@@ -90,7 +84,8 @@ static int check_config(const struct snic_config *cfg)
 	return 0;
 }
 
-int snic_new(const struct snic_config *cfg, struct snic **ret_nic)
+int snic_engine_new(const struct snic_config *cfg, const struct snic_upper *upper,
+		    struct snic **ret_nic)
 {
 	struct snic *nic;
 	int r = check_config(cfg);
@@ -101,28 +96,16 @@ int snic_new(const struct snic_config *cfg, struct snic **ret_nic)
 	if (!nic)
 		return -ENOMEM;
 	nic->cfg = *cfg;
+	nic->upper = upper;
 	nic->rng = cfg->seed;
 	snic_table_init(&nic->pds, &object_kind);
 	snic_table_init(&nic->cqs, &object_kind);
 	snic_table_init(&nic->qps, &qp_kind);
-	r = snic_net_init(nic, &nic->net);
-	if (r)
-		goto free_nic;
-	r = snic_cm_init(nic, &nic->cm);
-	if (r)
-		goto fini_net;
 	*ret_nic = nic;
 	return 0;
-
-fini_net:
-	snic_net_fini(nic, nic->net);
-free_nic:
-	free(nic->heap);
-	free(nic);
-	return r;
 }
 
-static void destroy_queues(struct snic *nic)
+void snic_engine_drop_queues(struct snic *nic)
 {
 	struct snic_qp *qp;
 	struct snic_cq *cq;
@@ -134,15 +117,8 @@ static void destroy_queues(struct snic *nic)
 		snic_cq_destroy(nic, cq->cqn);
 }
 
-void snic_free(struct snic *nic)
+void snic_engine_free(struct snic *nic)
 {
-	if (!nic)
-		return;
-	destroy_queues(nic);
-	snic_cm_fini(nic, nic->cm);
-	snic_forge_fini(nic);
-	snic_rates_fini(nic);
-	snic_net_fini(nic, nic->net);
 	snic_mem_fini(nic);
 	snic_table_fini(&nic->qps);
 	snic_table_fini(&nic->cqs);
@@ -152,34 +128,16 @@ void snic_free(struct snic *nic)
 	free(nic);
 }
 
-int snic_step(struct snic *nic, uint64_t now, uint64_t *ret_next)
+void snic_engine_begin(struct snic *nic, uint64_t now)
 {
-	bool more;
-
 	nic->now = now;
 	snic_timers_run(nic, TIMER_BUDGET);
-	more = snic_net_poll(nic, nic->net, RX_BUDGET) == RX_BUDGET;
-	snic_cq_spread_errors(nic);
-	more |= snic_sq_run_queue(nic, WQE_BUDGET);
-	snic_rc_step_end(nic);
-	snic_net_flush(nic, nic->net);
-	/* snic_rc_step_end() may have kicked send queues. */
-	more |= nic->run_head || nic->failed_cqs;
-	*ret_next = more ? now : snic_timers_next(nic);
-	return 0;
 }
 
-uint64_t snic_next(struct snic *nic)
+bool snic_engine_run(struct snic *nic)
 {
-	const struct snic_rc *rc = &nic->rc;
-
-	if (nic->run_head || nic->failed_cqs || snic_net_doze(nic->net))
-		return nic->now;
-	/* A call between steps has queued packets, and no timer is set for
-	 * them. */
-	if (rc->tx_head && rc->pace.when == SNIC_NEVER)
-		return nic->now;
-	return snic_timers_next(nic);
+	snic_cq_spread_errors(nic);
+	return snic_sq_run_queue(nic, WQE_BUDGET);
 }
 
 void snic_set_cost(struct snic *nic, snic_cost_fn fn, void *arg)

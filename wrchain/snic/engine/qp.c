@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define MAX_LOG_SQ 15
 #define MAX_LOG_RQ 15
@@ -120,7 +120,7 @@ static void qp_quiesce(struct snic_qp *qp)
 	snic_sq_stop(qp);
 	snic_land_never(qp);
 	if (qp->req || qp->resp)
-		snic_rc_detach(qp);
+		qp->nic->upper->rc_detach(qp);
 	qp->state = SNIC_QP_RESET;
 	qp->syndrome = 0;
 	qp->sq_ci = 0;
@@ -137,7 +137,7 @@ int snic_qp_destroy(struct snic *nic, uint32_t qpn)
 	if (!qp)
 		return -ENOENT;
 	if (qp->cm)
-		snic_cm_qp_gone(qp);
+		qp->nic->upper->cm_qp_gone(qp);
 	qp_quiesce(qp);
 	snic_table_del(&nic->qps, qpn);
 	snic_timer_unreserve(nic, 1);
@@ -191,7 +191,7 @@ int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn)
 		return -EINVAL;
 	qp->conn = *conn;
 	if (!conn->loopback) {
-		r = snic_rc_attach(qp);
+		r = qp->nic->upper->rc_attach(qp);
 		if (r)
 			return r;
 	}
@@ -330,7 +330,7 @@ static void go_to_error(struct snic_qp *qp, uint8_t syndrome,
 	if (syndrome)
 		qp->nic->stats.qp_errors++;
 	if (qp->req)
-		snic_rc_flush(qp);
+		qp->nic->upper->rc_flush(qp);
 	qp->reads_in_flight = 0;
 	snic_sq_flush(qp);
 	snic_rq_flush(qp);

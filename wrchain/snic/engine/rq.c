@@ -5,7 +5,7 @@
  * read for each message.
  */
 #include <errno.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 /* Number of posted entries; 0 if the record exceeds the ring. */
 static unsigned int rq_available(const struct snic_qp *qp)

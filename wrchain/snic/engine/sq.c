@@ -8,7 +8,7 @@
  * on kicks it: a doorbell, a SEND_EN, a CQE, its timer, the transport.  Then it
  * checks the WQE at its head again.
  */
-#include "priv.h"
+#include "engine-priv.h"
 
 #define TURN 16		/* WQEs of one queue in one turn */
 
@@ -182,9 +182,9 @@ static bool sq_is_pending(struct snic_qp *qp)
 {
 	if (qp->landing && qp->landing->nr)
 		return true;
-	if (!qp->req || !snic_rc_pending(qp))
+	if (!qp->req || !qp->nic->upper->rc_pending(qp))
 		return false;
-	snic_rc_hurry(qp);
+	qp->nic->upper->rc_hurry(qp);
 	return true;
 }
 

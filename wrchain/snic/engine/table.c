@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define NO_SLOT UINT32_MAX
 /* Free slots that are kept before one is reused. */

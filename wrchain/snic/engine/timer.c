@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 void snic_timer_init(struct snic_timer *t,
 		     void (*fire)(struct snic *nic, struct snic_timer *t))

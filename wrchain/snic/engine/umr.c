@@ -4,7 +4,7 @@
  * wqe.h describes is accepted.  Other forms fail, because a device would
  * execute them differently.
  */
-#include "priv.h"
+#include "engine-priv.h"
 
 #define FLAGS (WRC_UMR_INLINE | WRC_UMR_OFFSET)
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Decodes WQEs that move data to struct snic_wqe; snic_wqe_decode() in priv.h
+ * Decodes WQEs that move data to struct snic_wqe; snic_wqe_decode() in engine-priv.h
  * does the rest.  A ring can hold anything: each segment is checked against the
  * WQE's own length, and nothing outside of the fetched WQE's buffer is read.
  */
 #include <errno.h>
-#include "priv.h"
+#include "engine-priv.h"
 
 #define MAX_MESSAGE (1u << 31)
 

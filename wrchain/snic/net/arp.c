@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 #define MS		1000000ull
 #define FRESH_NS	(60000 * MS)	/* then the entry is probed */
@@ -184,22 +184,22 @@ static struct snic_arp_entry *entry_take(struct snic *nic,
 	return e;
 }
 
-void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_say *say)
+void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_fields *fields)
 {
 	struct snic_arp_packet a = {
 		.htype = htons(1), .ptype = htons(SNIC_ETHERTYPE_IP),
-		.hlen = 6, .plen = 4, .oper = htons(say->oper),
+		.hlen = 6, .plen = 4, .oper = htons(fields->oper),
 	};
 
-	memcpy(frame, say->to, 6);
-	memcpy(frame + 6, say->mac, 6);
+	memcpy(frame, fields->to, 6);
+	memcpy(frame + 6, fields->mac, 6);
 	frame[12] = SNIC_ETHERTYPE_ARP >> 8;
 	frame[13] = SNIC_ETHERTYPE_ARP & 0xff;
-	memcpy(a.sha, say->mac, 6);
-	memcpy(a.spa, &say->ip, 4);
-	if (say->target_mac)
-		memcpy(a.tha, say->target_mac, 6);
-	memcpy(a.tpa, &say->target_ip, 4);
+	memcpy(a.sha, fields->mac, 6);
+	memcpy(a.spa, &fields->ip, 4);
+	if (fields->target_mac)
+		memcpy(a.tha, fields->target_mac, 6);
+	memcpy(a.tpa, &fields->target_ip, 4);
 	memcpy(frame + SNIC_ETH_HLEN, &a, sizeof(a));
 }
 
@@ -210,7 +210,7 @@ static void send_arp(struct snic *nic, uint16_t oper, const uint8_t *dst,
 	uint8_t frame[60] = { 0 };	/* the least that Ethernet carries */
 	struct iovec iov = { frame, sizeof(frame) };
 
-	snic_arp_put(frame, &(struct snic_arp_say) {
+	snic_arp_put(frame, &(struct snic_arp_fields) {
 		.oper = oper, .to = dst, .mac = cfg->mac, .ip = cfg->ip,
 		.target_mac = tha, .target_ip = tpa,
 	});

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 #define POOL_FRAMES	2048
 /*

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 size_t snic_iov_len(const struct iovec *iov, int n)
 {

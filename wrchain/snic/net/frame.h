@@ -83,14 +83,14 @@ struct snic_arp_packet {
 _Static_assert(SNIC_ETH_HLEN + sizeof(struct snic_arp_packet) == SNIC_ARP_LEN,
 	       "ARP packet");
 
-/* What an ARP frame says.  target_mac: NULL: 0. */
-struct snic_arp_say {
+/* Fields of an ARP frame.  target_mac NULL: zeros. */
+struct snic_arp_fields {
 	uint16_t oper;
 	const uint8_t *to, *mac, *target_mac;
 	__be32 ip, target_ip;
 };
 
-void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_say *say);
+void snic_arp_put(uint8_t frame[SNIC_ARP_LEN], const struct snic_arp_fields *fields);
 /* -EINVAL: not an ARP request or reply about an IPv4 address. */
 int snic_arp_parse(const uint8_t *pkt, size_t len, struct snic_arp_packet *ret_packet);
 

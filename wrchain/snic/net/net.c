@@ -7,9 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "../cm/cm.h"
-#include "../transport/transport.h"
-#include "priv.h"
+#include "net-priv.h"
 
 #define FLUSH_RETRY_NS	20000ull
 #define DONT_FRAGMENT	0x4000
@@ -61,16 +59,17 @@ int snic_net_init(struct snic *nic, struct snic_net **ret_net)
 	net->secret[0] = snic_secret(nic);
 	net->secret[1] = snic_secret(nic);
 	snic_timer_init(&net->flush_timer, flush_timer);
+	snic_timer_init(&net->sw.ask_timer, snic_switch_ask);
 	net->rx_buf = malloc(SNIC_FRAME_MAX);
 	net->tx_buf = malloc(SNIC_FRAME_MAX);
 	if (!net->rx_buf || !net->tx_buf) {
 		ret = -ENOMEM;
 		goto free_net;
 	}
-	ret = snic_timer_reserve(nic, 1);
+	ret = snic_timer_reserve(nic, 2);
 	if (ret)
 		goto free_net;
-	net->timer_reserved = true;
+	net->timers_reserved = true;
 	ret = snic_switch_init(&net->sw);
 	if (ret)
 		goto free_net;
@@ -94,9 +93,10 @@ void snic_net_fini(struct snic *nic, struct snic_net *net)
 	snic_arp_fini(nic, &net->arp);
 	snic_switch_fini(&net->sw);
 	snic_net_flush(nic, net);	/* frames that ports keep */
-	if (net->timer_reserved) {
+	if (net->timers_reserved) {
 		snic_timer_cancel(nic, &net->flush_timer);
-		snic_timer_unreserve(nic, 1);
+		snic_timer_cancel(nic, &net->sw.ask_timer);
+		snic_timer_unreserve(nic, 2);
 	}
 	free(net->rx_buf);
 	free(net->tx_buf);
@@ -120,6 +120,15 @@ unsigned int snic_net_fds(const struct snic_net *net, int *fds,
 	for (i = 0; i < net->sw.nr_ports && i < max; i++)
 		fds[i] = net->sw.ports[i]->fd;
 	return net->sw.nr_ports;
+}
+
+bool snic_net_fds_shared(const struct snic_net *net)
+{
+	unsigned int i;
+
+	for (i = 0; i < net->sw.nr_ports && net->sw.ports[i]->ops->shared; i++)
+		;
+	return i == net->sw.nr_ports;
 }
 
 bool snic_net_doze(struct snic_net *net)
@@ -283,7 +292,7 @@ static void roce_input(struct snic *nic, const uint8_t *frame,
 		if (!snic_arp_heard(nic, &net->arp, ip->src, rx.src_mac))
 			return;
 		snic_stats(nic)->rx_cm++;
-		snic_cm_receive(nic, &rx);
+		snic_upper_of(nic)->cm_receive(nic, &rx);
 		return;
 	}
 	qp = snic_qp_lookup(nic, qpn);
@@ -296,9 +305,9 @@ static void roce_input(struct snic *nic, const uint8_t *frame,
 			return;
 		/* Data proves that the peer has received the REP. */
 		if (qp->state == SNIC_QP_RTR)
-			snic_cm_data(qp);
+			snic_upper_of(nic)->cm_data(qp);
 	}
-	snic_rc_receive(qp, &rx);
+	snic_upper_of(nic)->rc_receive(qp, &rx);
 }
 
 static void udp_input(struct snic *nic, const uint8_t *frame,

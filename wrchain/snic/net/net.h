@@ -56,11 +56,18 @@ unsigned int snic_net_poll(struct snic *nic, struct snic_net *net,
 			   unsigned int budget);
 /* Makes the ports send the frames that they keep; at the end of a step. */
 void snic_net_flush(struct snic *nic, struct snic_net *net);
-struct snic_net *snic_net_of(struct snic *nic);
+
+static inline struct snic_net *snic_net_of(struct snic *nic)
+{
+	return snic_parts(nic)->net;
+}
+
 /* Fills in at most max descriptors of the ports, -1 where a port has none.
  * Returns the number of ports. */
 unsigned int snic_net_fds(const struct snic_net *net, int *fds,
 			  unsigned int max);
+/* Whether several threads may wait for the descriptors (snic_port_ops.shared). */
+bool snic_net_fds_shared(const struct snic_net *net);
 /* Prepares to wait for the descriptors; true: a port has a frame already.  See
  * doze(). */
 bool snic_net_doze(struct snic_net *net);

@@ -13,7 +13,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 #define PEERS_PER_IP	(SNIC_PORT_PEERS / 2)
 /* A peer without an address gets the first of so many that nobody has. */
@@ -157,7 +157,7 @@ static __be32 peer_address(struct snic *nic, struct snic_switch *sw, unsigned in
 
 void snic_switch_note(struct snic_switch *sw, struct snic_refused refused)
 {
-	/* What others say takes no room of what this NIC has refused. */
+	/* Refusals that others report leave room for those of this NIC. */
 	if (sw->nr_refused < SNIC_MAX_REFUSED / (refused.heard ? 2 : 1))
 		sw->refused[sw->nr_refused++] = refused;
 }
@@ -189,7 +189,7 @@ static void peer_notify(struct snic *nic, struct snic_port *port,
 	const struct snic_config *cfg = snic_config(nic);
 	uint8_t frame[SNIC_ARP_LEN];
 
-	snic_arp_put(frame, &(struct snic_arp_say) {
+	snic_arp_put(frame, &(struct snic_arp_fields) {
 		.oper = SNIC_ARP_REPLY, .to = arp + SNIC_ETH_ALEN, .mac = cfg->mac,
 		.ip = cfg->ip, .target_mac = arp + SNIC_ETH_ALEN, .target_ip = target,
 	});
@@ -197,7 +197,9 @@ static void peer_notify(struct snic *nic, struct snic_port *port,
 }
 
 /* Tells a new peer this station's address: what the peer said before it had a place
- * was not heard, and was most likely a question for that.  arp: a frame of the peer. */
+ * was not heard, and was most likely a question for that.  arp: a frame of the peer.
+ * Learns the peer's address, which peer_ask_alive() needs: a NIC that only forwards
+ * what the peer sends hears no question of it. */
 static void peer_greet(struct snic *nic, struct snic_switch *sw, unsigned int place,
 		       const uint8_t *arp)
 {
@@ -206,6 +208,8 @@ static void peer_greet(struct snic *nic, struct snic_switch *sw, unsigned int pl
 
 	memcpy(&ip, arp + SNIC_ETH_HLEN + offsetof(struct snic_arp_packet, spa),
 	       sizeof(ip));
+	if (ip && ip != snic_config(nic)->ip)
+		snic_arp_heard(nic, &snic_net_of(nic)->arp, ip, arp + SNIC_ETH_ALEN);
 	if (!ip)
 		ip = peer_address(nic, sw, place);
 	if (!ip)
@@ -229,8 +233,21 @@ static bool peer_is_gone(const struct snic *nic, const struct snic_place *p)
 	       snic_now(nic) - (p->asked_last - 1) >= GONE_NS - 2 * GONE_ASK_NS;
 }
 
+/* Has the peer left a question whether it lives without an answer, and is to be asked again? */
+static bool peer_is_asked(const struct snic_place *p)
+{
+	return p->asks && p->asks < GONE_ASKS && p->seen <= p->asked;
+}
+
+static void ask_later(struct snic *nic, struct snic_switch *sw)
+{
+	if (sw->ask_timer.when == SNIC_NEVER)
+		snic_timer_set(nic, &sw->ask_timer, snic_now(nic) + GONE_ASK_NS);
+}
+
 /* Asks the peer whether it lives, unless it was asked or heard just now. */
-static void peer_ask_alive(struct snic *nic, struct snic_place *p, const uint8_t *mac)
+static void peer_ask_alive(struct snic *nic, struct snic_switch *sw, struct snic_place *p,
+			   const uint8_t *mac)
 {
 	uint64_t now = snic_now(nic);
 	__be32 ip;
@@ -247,7 +264,28 @@ static void peer_ask_alive(struct snic *nic, struct snic_place *p, const uint8_t
 	if (!snic_arp_ip_of(&snic_net_of(nic)->arp, mac, &ip))
 		return;
 	p->asks++;
+	memcpy(p->claimed, mac, SNIC_ETH_ALEN);
 	peer_ask(nic, p->port, &p->peer, mac, ip);
+	ask_later(nic, sw);
+}
+
+/*
+ * A claim is heard once the peer has left all questions without an answer. They do not
+ * wait for further claims: a successor sends few, and gives up.
+ */
+void snic_switch_ask(struct snic *nic, struct snic_timer *t)
+{
+	struct snic_switch *sw = &snic_net_of(nic)->sw;
+	unsigned int i;
+
+	for (i = 0; i < sw->nr_places; i++) {
+		struct snic_place *p = &sw->places[i];
+
+		if (!peer_is_asked(p) || snic_now(nic) - (p->asked - 1) >= GONE_NS)
+			continue;
+		peer_ask_alive(nic, sw, p, p->claimed);
+		ask_later(nic, sw);
+	}
 }
 
 /* Another sender claims the MAC of the peer at place i.  True: the sender has proved its
@@ -263,7 +301,7 @@ static bool peer_gives_way(struct snic *nic, struct snic_switch *sw, unsigned in
 	if (!p->port->ops->sender || !snic_proof_worth(frame, len, &ip))
 		return false;
 	if (!peer_is_gone(nic, p)) {
-		peer_ask_alive(nic, p, mac);
+		peer_ask_alive(nic, sw, p, mac);
 		return false;
 	}
 	if (!snic_proof_ok(nic, claimer, frame, len)) {

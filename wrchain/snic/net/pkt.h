@@ -23,7 +23,7 @@
 #define SNIC_QPN_MASK		0xffffffu
 /* BTH and the longest row of extension headers (DETH is shorter). */
 #define SNIC_PKT_HDR_MAX	(12 + 28)
-/* What one packet adds to its payload: IPv4, UDP, headers, pad, ICRC. */
+/* The bytes that one packet adds to its payload: IPv4, UDP, headers, pad, ICRC. */
 #define SNIC_PKT_OVERHEAD	(20 + 8 + SNIC_PKT_HDR_MAX + 3 + SNIC_ICRC_LEN)
 
 enum snic_bth_opcode {

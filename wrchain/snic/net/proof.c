@@ -10,7 +10,7 @@
  */
 #include <arpa/inet.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 /* Answers to questions of this period and of the one before are accepted. */
 #define PERIOD_NS	(4ull * 1000000000)
@@ -140,7 +140,7 @@ void snic_proof_ask(struct snic *nic, const struct snic_udp_addr *peer,
 	uint8_t from[SNIC_ETH_ALEN];
 
 	question_mac(nic, peer, snic_now(nic) / PERIOD_NS, from);
-	snic_arp_put(ret_frame, &(struct snic_arp_say) {
+	snic_arp_put(ret_frame, &(struct snic_arp_fields) {
 		.oper = SNIC_ARP_REQUEST, .to = mac, .mac = from, .target_ip = ip,
 	});
 }

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "net-priv.h"
 
 /* A station that was silent for this long has no known place. */
 #define AGE_NS		(300ull * 1000000000)

@@ -21,29 +21,29 @@ struct asker {
 	uint8_t mac[SNIC_ETH_ALEN];
 };
 
-static void asker_say(const struct asker *a, uint16_t oper, const uint8_t *to)
+static void asker_send(const struct asker *a, uint16_t oper, const uint8_t *to)
 {
 	uint8_t frame[SNIC_ARP_LEN];
 	struct iovec iov = { frame, sizeof(frame) };
 
-	snic_arp_put(frame, &(struct snic_arp_say) {
+	snic_arp_put(frame, &(struct snic_arp_fields) {
 		.oper = oper, .to = to, .mac = a->mac,
 		.target_mac = oper == SNIC_ARP_REPLY ? to : NULL,
 	});
-	/* What is lost is said again. */
+	/* A lost frame is sent again. */
 	a->port->ops->send(a->port, &iov, 1);
 }
 
 /* The address, or why there is none: 0 or -errno. */
-static int answer_read(__be32 said, __be32 *ret_ip)
+static int answer_read(__be32 answer, __be32 *ret_ip)
 {
-	switch (ntohl(said)) {
+	switch (ntohl(answer)) {
 	case SNIC_NO_PLACE:
 		return -EUSERS;
 	case SNIC_NO_ADDRESS:
 		return -EADDRNOTAVAIL;
 	}
-	*ret_ip = said;
+	*ret_ip = answer;
 	return 0;
 }
 
@@ -52,7 +52,7 @@ static bool asker_hear(const struct asker *a, const uint8_t *frame, size_t len,
 		       int *ret_r, __be32 *ret_ip)
 {
 	struct snic_arp_packet p;
-	__be32 said;
+	__be32 answer;
 
 	if (len < SNIC_ARP_LEN || memcmp(frame, a->mac, SNIC_ETH_ALEN) ||
 	    frame[12] != SNIC_ETHERTYPE_ARP >> 8 ||
@@ -60,12 +60,12 @@ static bool asker_hear(const struct asker *a, const uint8_t *frame, size_t len,
 	    snic_arp_parse(frame + SNIC_ETH_HLEN, len - SNIC_ETH_HLEN, &p))
 		return false;
 	if (p.oper == SNIC_ARP_REQUEST) {
-		asker_say(a, SNIC_ARP_REPLY, p.sha);
+		asker_send(a, SNIC_ARP_REPLY, p.sha);
 		return false;
 	}
-	memcpy(&said, p.tpa, sizeof(said));
-	*ret_r = answer_read(said, ret_ip);
-	return said;
+	memcpy(&answer, p.tpa, sizeof(answer));
+	*ret_r = answer_read(answer, ret_ip);
+	return answer;
 }
 
 static uint64_t now_ms(void)
@@ -108,7 +108,7 @@ int snic_port_ask_address(struct snic_port *port, unsigned int timeout_ms, __be3
 	for (; now < end; now = now_ms()) {
 		uint64_t until = now + RETRY_MS < end ? now + RETRY_MS : end;
 
-		asker_say(&a, SNIC_ARP_REQUEST, all);
+		asker_send(&a, SNIC_ARP_REQUEST, all);
 		if (asker_wait(&a, until, &r, ret_ip))
 			return r;
 	}

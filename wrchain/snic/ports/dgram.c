@@ -174,6 +174,7 @@ static void dgram_close(struct snic_port *port)
 
 static const struct snic_port_ops dgram_ops = {
 	.send = dgram_send,
+	.shared = true,
 	.peek = dgram_peek,
 	.flush = dgram_flush,
 	.close = dgram_close,

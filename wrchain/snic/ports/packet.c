@@ -90,6 +90,7 @@ static void packet_close(struct snic_port *port)
 
 static const struct snic_port_ops packet_ops = {
 	.send = packet_send,
+	.shared = true,
 	.peek = packet_peek,
 	.close = packet_close,
 };

@@ -200,6 +200,7 @@ static void pair_close(struct snic_port *port)
 static const struct snic_port_ops pair_ops = {
 	.send = pair_send, .recv = pair_recv, .close = pair_close,
 	.peek = pair_peek, .doze = pair_doze,
+	.shared = true,
 };
 
 static int end_init(struct pair *p, int i)

@@ -162,12 +162,14 @@ static void udp_close(struct snic_port *port)
 
 static const struct snic_port_ops udp_ops = {
 	.send = udp_send,
+	.shared = true,
 	.peek = udp_peek,
 	.close = udp_close,
 };
 
 static const struct snic_port_ops udp_listen_ops = {
 	.send_to = udp_send_to,
+	.shared = true,
 	.sender = udp_sender,
 	.peek = udp_peek,
 	.close = udp_close,

@@ -4,18 +4,18 @@
  * work if that has helped lately (spin.h), and then sleeps until a port, a timer
  * or a caller wakes it.
  *
- * The holder of `nic_lock` may use the NIC.  Each thread takes `door` first and
+ * The holder of `nic_lock` may use the NIC.  Each thread takes `entry_lock` first and
  * keeps it until it has nic_lock.  So the NIC's thread, which wants the NIC
  * back at once after each step, cannot overtake a caller who waits for the NIC.
  *
  * snic_rt_ring() does not wait for the NIC: it records the doorbell, and the
  * next holder of the NIC executes recorded doorbells first.
+ *
+ * Other threads may do the NIC's work while they wait (help.c).  The NIC's
+ * thread does what comes while none of them waits, and all timers.
  */
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -23,59 +23,23 @@
 #include <time.h>
 #include <unistd.h>
 #include "../cm/cm.h"
+#include "../device/device.h"
 #include "../engine/engine.h"
 #include "../net/net.h"
 #include "../../own/own.h"
-#include "spin.h"
+#include "run-priv.h"
 
-#define MAX_FDS		257		/* kick, then ports */
-#define NS_PER_S	1000000000ull
 /* The longest sleep if ports cannot wake the thread, or wake it without a
  * frame. */
 #define NAP_NS		1000000ull
 #define MAX_FALSE_ALARMS 64
-#define MAX_RINGS	64
 
-/* A recorded doorbell. */
-struct ring {
-	uint32_t qpn;
-	uint16_t pi;
-};
-
-struct snic_rt {
-	struct snic *nic;
-	void (*completed)(void *arg);
-	void *arg;
-	pthread_t thread;
-	pthread_mutex_t door, nic_lock;
-	/* protects rings; the innermost lock, held for a moment only */
-	pthread_mutex_t rings_lock;
-	struct ring rings[MAX_RINGS];
-	atomic_uint nr_rings;	/* changed under rings_lock */
-
-	int kick_fd, event_fd;
-	/* under nic_lock */
-	bool event_set;		/* event_fd is readable */
-	uint64_t wake_at;	/* when the thread steps the NIC next by itself */
-	unsigned int nr_ports;	/* ports whose descriptors the thread knows */
-	uint64_t cqes_notified;	/* the counter when completed() was last called */
-
-	atomic_bool stop, kicked, asleep;
-
-	/* used by the thread alone */
-	struct snic_spin spin;
-	unsigned int false_alarms;
-	struct pollfd fds[MAX_FDS];
-	unsigned int nr_fds;	/* entries of fds */
-	bool blind;		/* there is a port without a descriptor, or too many */
-};
-
-static uint64_t clock_now(void)
+uint64_t snic_rt_clock(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+	return ts.tv_sec * SNIC_NS_PER_S + ts.tv_nsec;
 }
 
 /* The value of an eventfd does not matter here, only whether it is readable. */
@@ -98,26 +62,26 @@ static void clear_fd(int fd)
 /* Executes recorded doorbells; the caller holds the NIC. */
 static void answer_rings(struct snic_rt *rt)
 {
-	struct ring rings[MAX_RINGS];
+	struct snic_ring rings[SNIC_RT_RINGS];
 	unsigned int i, nr;
 
-	if (!atomic_load_explicit(&rt->nr_rings, memory_order_acquire))
+	if (!atomic_load(&rt->nr_rings))
 		return;
 	pthread_mutex_lock(&rt->rings_lock);
 	nr = atomic_load_explicit(&rt->nr_rings, memory_order_relaxed);
 	memcpy(rings, rt->rings, nr * sizeof(rings[0]));
 	atomic_store_explicit(&rt->nr_rings, 0, memory_order_relaxed);
 	pthread_mutex_unlock(&rt->rings_lock);
-	snic_set_now(rt->nic, clock_now());
+	snic_set_now(rt->nic, snic_rt_clock());
 	for (i = 0; i < nr; i++)
 		snic_qp_doorbell(rt->nic, rings[i].qpn, rings[i].pi);
 }
 
 static void take_nic(struct snic_rt *rt)
 {
-	pthread_mutex_lock(&rt->door);
+	pthread_mutex_lock(&rt->entry_lock);
 	pthread_mutex_lock(&rt->nic_lock);
-	pthread_mutex_unlock(&rt->door);
+	pthread_mutex_unlock(&rt->entry_lock);
 	answer_rings(rt);
 }
 
@@ -148,7 +112,7 @@ static void give_nic(struct snic_rt *rt)
 	pthread_mutex_unlock(&rt->nic_lock);
 }
 
-static void rt_kick(struct snic_rt *rt)
+void snic_rt_kick(struct snic_rt *rt)
 {
 	atomic_store(&rt->kicked, true);
 	if (atomic_load(&rt->asleep))
@@ -168,7 +132,7 @@ void snic_rt_lock(struct snic_rt *rt)
 {
 	take_nic(rt);
 	/* The last step may be long ago; the caller's time-outs start now. */
-	snic_set_now(rt->nic, clock_now());
+	snic_set_now(rt->nic, snic_rt_clock());
 }
 
 void snic_rt_unlock(struct snic_rt *rt)
@@ -177,7 +141,20 @@ void snic_rt_unlock(struct snic_rt *rt)
 
 	give_nic(rt);
 	if (news)
-		rt_kick(rt);
+		snic_rt_kick(rt);
+}
+
+void snic_rt_work(struct snic_rt *rt)
+{
+	uint64_t next;
+	int old;
+
+	/* A thread of the program that is cancelled here would keep the NIC. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	take_nic(rt);
+	snic_step(rt->nic, snic_rt_clock(), &next);
+	snic_rt_unlock(rt);
+	pthread_setcancelstate(old, NULL);
 }
 
 /* Records a doorbell in place of an earlier one of the queue pair.  False: no
@@ -190,23 +167,40 @@ static bool note_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
 	nr = atomic_load_explicit(&rt->nr_rings, memory_order_relaxed);
 	for (i = 0; i < nr && rt->rings[i].qpn != qpn; i++)
 		;
-	if (i < MAX_RINGS)
-		rt->rings[i] = (struct ring){ .qpn = qpn, .pi = pi };
-	if (i == nr && i < MAX_RINGS)
-		atomic_store_explicit(&rt->nr_rings, nr + 1, memory_order_release);
+	if (i < SNIC_RT_RINGS)
+		rt->rings[i] = (struct snic_ring){ .qpn = qpn, .pi = pi };
+	if (i == nr && i < SNIC_RT_RINGS)
+		atomic_store(&rt->nr_rings, nr + 1);
 	pthread_mutex_unlock(&rt->rings_lock);
-	return i < MAX_RINGS;
+	return i < SNIC_RT_RINGS;
 }
 
 void snic_rt_ring(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
 {
 	if (note_ring(rt, qpn, pi)) {
-		rt_kick(rt);
+		snic_rt_kick(rt);
 		return;
 	}
 	snic_rt_lock(rt);
 	snic_qp_doorbell(rt->nic, qpn, pi);
 	snic_rt_unlock(rt);
+}
+
+bool snic_rt_note(struct snic_rt *rt, uint32_t qpn, uint16_t pi)
+{
+	if (!atomic_load(&rt->helped) || !note_ring(rt, qpn, pi)) {
+		snic_rt_ring(rt, qpn, pi);
+		return false;
+	}
+	/* Either the thread sees kicked and executes the doorbell, or it sleeps. */
+	atomic_store(&rt->kicked, true);
+	return atomic_load(&rt->asleep);
+}
+
+void snic_rt_push(struct snic_rt *rt)
+{
+	if (atomic_load(&rt->nr_rings))
+		snic_rt_work(rt);
 }
 
 /* ---- the thread --------------------------------------------------------- */
@@ -220,13 +214,17 @@ static uint64_t work_done(struct snic *nic)
 
 static void list_fds(struct snic_rt *rt)
 {
-	int fds[MAX_FDS - 1];
-	unsigned int i, n = snic_net_fds(snic_net_of(rt->nic), fds, MAX_FDS - 1);
+	int fds[SNIC_RT_PORTS];
+	unsigned int i, n = snic_net_fds(snic_net_of(rt->nic), fds, SNIC_RT_PORTS);
 
 	rt->nr_ports = n;
-	rt->blind = n > MAX_FDS - 1;
+	if (rt->ports_fd >= 0 && n == rt->ports_in) {
+		fds[0] = rt->ports_fd;
+		n = 1;
+	}
+	rt->blind = n > SNIC_RT_PORTS;
 	if (rt->blind)
-		n = MAX_FDS - 1;
+		n = SNIC_RT_PORTS;
 	rt->fds[0] = (struct pollfd){ .fd = rt->kick_fd, .events = POLLIN };
 	for (i = 0; i < n; i++) {
 		rt->fds[i + 1] = (struct pollfd){ .fd = fds[i], .events = POLLIN };
@@ -243,7 +241,7 @@ static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 	bool busy;
 
 	take_nic(rt);
-	now = clock_now();
+	now = snic_rt_clock();
 	before = work_done(nic);
 	snic_step(nic, now, ret_next);
 	busy = work_done(nic) != before || *ret_next <= now;
@@ -251,7 +249,11 @@ static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 		snic_spin_found(&rt->spin, now);
 		rt->false_alarms = 0;
 	}
-	busy = busy || snic_spin_on(&rt->spin, now);
+	/* A thread that polls would take the frames from a helper, and its processor. */
+	if (atomic_load(&rt->nr_helping))
+		busy = *ret_next <= now;
+	else
+		busy = busy || snic_spin_on(&rt->spin, now);
 	/*
 	 * Look for frames again after the ports were told to wake the thread.
 	 */
@@ -265,7 +267,7 @@ static bool rt_step(struct snic_rt *rt, uint64_t *ret_next)
 
 static void wait_for_work(struct snic_rt *rt, uint64_t next)
 {
-	uint64_t now = clock_now(), ns = next > now ? next - now : 0;
+	uint64_t now = snic_rt_clock(), ns = next > now ? next - now : 0;
 	unsigned int nr = rt->nr_fds;
 	struct timespec ts;
 	int n;
@@ -274,8 +276,8 @@ static void wait_for_work(struct snic_rt *rt, uint64_t next)
 		nr = 1;
 	if ((rt->blind || nr == 1) && rt->nr_fds > 1 && ns > NAP_NS)
 		ns = NAP_NS;
-	ts.tv_sec = ns / NS_PER_S;
-	ts.tv_nsec = ns % NS_PER_S;
+	ts.tv_sec = ns / SNIC_NS_PER_S;
+	ts.tv_nsec = ns % SNIC_NS_PER_S;
 	n = ppoll(rt->fds, nr, next == SNIC_NEVER && ns > NAP_NS ? NULL : &ts,
 		  NULL);
 	if (rt->fds[0].revents)
@@ -287,14 +289,14 @@ static void wait_for_work(struct snic_rt *rt, uint64_t next)
 static void sleep_until(struct snic_rt *rt, uint64_t next)
 {
 	/* Either a caller sees asleep, or this thread sees kicked. */
-	uint64_t from = clock_now();
+	uint64_t from = snic_rt_clock();
 
 	atomic_store(&rt->asleep, true);
 	if (!atomic_load(&rt->kicked) && !atomic_load(&rt->stop))
 		wait_for_work(rt, next);
 	atomic_store(&rt->asleep, false);
 	atomic_store(&rt->kicked, false);
-	snic_spin_slept(&rt->spin, clock_now() - from);
+	snic_spin_slept(&rt->spin, snic_rt_clock() - from);
 }
 
 static void *rt_run(void *arg)
@@ -342,18 +344,19 @@ int snic_rt_start(struct snic *nic, const struct snic_rt_config *cfg,
 	if (!rt)
 		return -ENOMEM;
 	rt->nic = nic;
+	rt->ports_fd = -1;
 	rt->spin.max_ns = cfg->spin_us * 1000ull;
 	rt->completed = cfg->completed;
 	rt->arg = cfg->arg;
 	r = open_fds(rt);
 	if (r)
 		goto free_rt;
-	r = -pthread_mutex_init(&rt->door, NULL);
+	r = -pthread_mutex_init(&rt->entry_lock, NULL);
 	if (r)
 		goto close_fds;
 	r = -pthread_mutex_init(&rt->nic_lock, NULL);
 	if (r)
-		goto destroy_door;
+		goto destroy_entry_lock;
 	r = -pthread_mutex_init(&rt->rings_lock, NULL);
 	if (r)
 		goto destroy_nic_lock;
@@ -367,8 +370,8 @@ destroy_rings_lock:
 	pthread_mutex_destroy(&rt->rings_lock);
 destroy_nic_lock:
 	pthread_mutex_destroy(&rt->nic_lock);
-destroy_door:
-	pthread_mutex_destroy(&rt->door);
+destroy_entry_lock:
+	pthread_mutex_destroy(&rt->entry_lock);
 close_fds:
 	own_fd_close(rt->kick_fd);
 	own_fd_close(rt->event_fd);
@@ -382,13 +385,14 @@ void snic_rt_stop(struct snic_rt *rt)
 	if (!rt)
 		return;
 	atomic_store(&rt->stop, true);
-	rt_kick(rt);
+	snic_rt_kick(rt);
 	pthread_join(rt->thread, NULL);
 	pthread_mutex_destroy(&rt->rings_lock);
 	pthread_mutex_destroy(&rt->nic_lock);
-	pthread_mutex_destroy(&rt->door);
+	pthread_mutex_destroy(&rt->entry_lock);
 	own_fd_close(rt->kick_fd);
 	own_fd_close(rt->event_fd);
+	own_fd_close(rt->ports_fd);
 	free(rt);
 }
 
@@ -405,5 +409,5 @@ uint64_t snic_rt_cpu_ns(struct snic_rt *rt)
 	if (pthread_getcpuclockid(rt->thread, &clock) ||
 	    clock_gettime(clock, &ts))
 		return 0;
-	return ts.tv_sec * NS_PER_S + ts.tv_nsec;
+	return ts.tv_sec * SNIC_NS_PER_S + ts.tv_nsec;
 }

@@ -6,7 +6,7 @@
  */
 #include <stddef.h>
 
-#include "priv.h"
+#include "transport-priv.h"
 
 int rc_ack_now(struct snic_qp *qp, uint8_t syndrome, uint32_t psn)
 {

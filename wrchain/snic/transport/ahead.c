@@ -35,7 +35,7 @@
  */
 #include <stdlib.h>
 
-#include "priv.h"
+#include "transport-priv.h"
 
 #define SLOT(psn) ((psn) % RC_AHEAD)
 WRC_ASSERT(!(RC_AHEAD & (RC_AHEAD - 1)) && RC_AHEAD <= RC_AHEAD_POOL);

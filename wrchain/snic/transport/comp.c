@@ -3,7 +3,7 @@
  * RC requester, receiving: ACKs and responses complete WQEs in the order of
  * posting; NAKs and gaps make the requester go back.
  */
-#include "priv.h"
+#include "transport-priv.h"
 
 #define FOR_EVER	7	/* rnr_retry: no limit */
 

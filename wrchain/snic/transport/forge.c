@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "priv.h"
+#include "transport-priv.h"
 
 #define PAGE	4096
 /* The part of the private data that has a meaning. */
@@ -266,7 +266,7 @@ static int late_new(struct snic *nic, struct snic_forger *f)
 	return 0;
 }
 
-void snic_forge_fini(struct snic *nic)
+void rc_forge_fini(struct snic *nic)
 {
 	struct snic_forger *f = &snic_rc_of(nic)->forger;
 

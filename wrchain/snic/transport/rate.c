@@ -10,7 +10,7 @@
  * paid for later.
  */
 #include <stdlib.h>
-#include "priv.h"
+#include "transport-priv.h"
 
 #define SECOND_NS	1000000000ull
 /* Burst: the tokens of 2 ms, or of some packets. */
@@ -223,7 +223,7 @@ int snic_qp_limit(struct snic *nic, uint32_t qpn, uint32_t nr)
 	return 0;
 }
 
-void snic_rates_fini(struct snic *nic)
+void rc_rates_fini(struct snic *nic)
 {
 	while (snic_rc_of(nic)->rates)
 		snic_rate_free(nic, snic_rc_of(nic)->rates->nr);

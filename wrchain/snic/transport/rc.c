@@ -2,7 +2,7 @@
 /* RC transport: packets in and out of a queue pair, and scheduling of sends. */
 #include <stdlib.h>
 
-#include "priv.h"
+#include "transport-priv.h"
 
 /* How long to wait before a full port is tried again. */
 #define PORT_FULL_NS	20000
@@ -107,11 +107,22 @@ void snic_rc_step_end(struct snic *nic)
 
 /* ---- packets out ------------------------------------------------------------- */
 
-/* Copies a short payload behind the headers; returns the end. */
+/*
+ * Copies a short payload behind the headers; returns the end.  One word, which threads of
+ * this process may change meanwhile, is read whole.
+ */
 static uint8_t *append_short(uint8_t *to, const struct iovec *iov, int n)
 {
+	uint64_t word;
+
 	for (; n--; iov++) {
-		memcpy(to, iov->iov_base, iov->iov_len);
+		if (iov->iov_len == sizeof(word) && !((uintptr_t)iov->iov_base & 7)) {
+			word = __atomic_load_n((const uint64_t *)iov->iov_base,
+					       __ATOMIC_RELAXED);
+			memcpy(to, &word, sizeof(word));
+		} else {
+			memcpy(to, iov->iov_base, iov->iov_len);
+		}
 		to += iov->iov_len;
 	}
 	return to;
@@ -233,18 +244,31 @@ void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx)
 
 /* ---- set-up and tear-down ------------------------------------------------------- */
 
+int snic_rc_init(struct snic_rc **ret_rc)
+{
+	struct snic_rc *rc = calloc(1, sizeof(*rc));
+
+	if (!rc)
+		return -ENOMEM;
+	snic_timer_init(&rc->pace, pace_fire);
+	*ret_rc = rc;
+	return 0;
+}
+
+void snic_rc_fini(struct snic *nic, struct snic_rc *rc)
+{
+	rc_forge_fini(nic);
+	rc_rates_fini(nic);
+	free(rc);
+}
+
 int snic_rc_attach(struct snic_qp *qp)
 {
-	struct snic_rc *rc = snic_rc_of(qp->nic);
 	const struct snic_qp_conn *c = &qp->conn;
 	int err;
 
 	if (c->mtu < 256 || c->mtu > 4096 || c->mtu & (c->mtu - 1))
 		return -EINVAL;
-	if (!rc->ready) {
-		snic_timer_init(&rc->pace, pace_fire);
-		rc->ready = true;
-	}
 	/* Three timers of this QP, and room for the NIC's `pace`. */
 	err = snic_timer_reserve(qp->nic, 4);
 	if (err)

@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "priv.h"
+#include "transport-priv.h"
 
 /* Slots of a queue: the number of WQEs that can be outstanding. */
 #define MIN_SLOTS	32

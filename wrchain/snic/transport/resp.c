@@ -12,7 +12,7 @@
  */
 #include <stdlib.h>
 
-#include "priv.h"
+#include "transport-priv.h"
 
 /* ---- set-up and tear-down ------------------------------------------------- */
 

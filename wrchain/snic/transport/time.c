@@ -10,7 +10,7 @@
  * packet that is lost at the end of a burst or lost twice, and for each lost
  * NAK.
  */
-#include "priv.h"
+#include "transport-priv.h"
 
 /* A shorter time-out would repeat packets whose ACK is on its way. */
 #define MIN_TIMEOUT_NS	1000000ull

@@ -40,18 +40,15 @@ struct snic_forger {
  * Forges fields of a CM message's private data, with the probability `hello`.
  */
 void snic_forge_hello(struct snic *nic, uint8_t *priv);
-void snic_forge_fini(struct snic *nic);
 
 /* ---- the transport of one NIC ------------------------------------------------------ */
 
-/* The transport's state of one NIC: a member of struct snic, all zero at first;
- * snic_rc_of() returns it. */
+/* The transport's state of one NIC. */
 struct snic_rc {
 	struct snic_qp *tx_head, *tx_tail;	/* QPs with packets to send */
 	unsigned int nr_tx;
 	struct snic_timer pace;			/* armed at the end of a step if the list is not
 						 * empty */
-	bool ready;				/* pace is initialised */
 	unsigned int nr_qps;			/* QPs that are attached */
 	struct snic_frame_pool *ahead;		/* the pool of ahead.c, or NULL */
 	unsigned int nr_ahead;			/* frames of the pool in use */
@@ -60,7 +57,14 @@ struct snic_rc {
 	uint32_t nr_rates;			/* rate limits ever created */
 };
 
-struct snic_rc *snic_rc_of(struct snic *nic);
+static inline struct snic_rc *snic_rc_of(struct snic *nic)
+{
+	return snic_parts(nic)->rc;
+}
+
+/* 0 or -ENOMEM. */
+int snic_rc_init(struct snic_rc **ret_rc);
+void snic_rc_fini(struct snic *nic, struct snic_rc *rc);
 
 /*
  * Attach: when a QP is connected without loopback, before it is in RTR;
@@ -91,9 +95,6 @@ void snic_rc_hurry(struct snic_qp *qp);
  * snic_qp_complete_recv() for the receive WQE of a half received message.
  */
 void snic_rc_flush(struct snic_qp *qp);
-
-/* Destroys all rate limits. */
-void snic_rates_fini(struct snic *nic);
 
 /* Handles a received packet for this QP (net.c). */
 void snic_rc_receive(struct snic_qp *qp, const struct snic_rx *rx);

@@ -41,6 +41,7 @@ struct snic_place {
 	uint64_t asked;		/* when it was first asked whether it lives, ns + 1 */
 	uint64_t asked_last;	/* and when last */
 	uint8_t asks;		/* how often since asked */
+	uint8_t claimed[SNIC_ETH_ALEN];	/* the MAC that another sender claims */
 	uint16_t nr_macs;	/* switch entries of this place */
 	__be32 given;		/* the address that the peer was given; 0: none */
 };
@@ -59,6 +60,7 @@ struct snic_switch {
 	struct snic_refused refused[SNIC_MAX_REFUSED];
 	unsigned int nr_refused;
 	struct snic_switch_entry *table;
+	struct snic_timer ask_timer;	/* asks peers again whether they live */
 };
 
 /* Keeps a refusal for snic_take_refused(). */
@@ -71,6 +73,9 @@ static inline bool snic_mac_is_group(const uint8_t *mac)
 {
 	return mac[0] & 1;
 }
+
+/* Asks the peers again that have left a question whether they live without an answer. */
+void snic_switch_ask(struct snic *nic, struct snic_timer *t);
 
 /* -ENOSPC: too many ports or places. */
 int snic_switch_add(struct snic_switch *sw, struct snic_port *port);
@@ -175,7 +180,7 @@ struct snic_net {
 	struct snic_arp arp;
 	struct snic_fault_state *faults;	/* NULL: none set */
 	struct snic_timer flush_timer;	/* tries ports again that kept frames */
-	bool timer_reserved;
+	bool timers_reserved;	/* flush_timer, sw.ask_timer */
 	uint16_t ip_id;
 	uint8_t *rx_buf;	/* for ports without peek() */
 	uint8_t *tx_buf;	/* ICMP replies */

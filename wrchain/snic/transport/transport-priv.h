@@ -225,6 +225,8 @@ void rc_send_more(struct snic_qp *qp, struct snic_pkt *pkt, void *data,
 		  uint32_t len);
 
 /* ---- rate.c ---- */
+/* Destroys all rate limits. */
+void rc_rates_fini(struct snic *nic);
 
 /* True: the QP's rate limit is used up, and the QP is parked until there are
  * tokens. */
@@ -361,6 +363,7 @@ static inline uint32_t rc_min(uint32_t a, uint32_t b)
 }
 
 /* ---- forge.c ---- */
+void rc_forge_fini(struct snic *nic);
 
 /* A copy of an RDMA WRITE that is to be sent later; one per NIC. */
 struct snic_late {

@@ -4,9 +4,6 @@
 #define SNIC_ENGINE_PRIV_H
 
 #include <errno.h>
-#include "../cm/cm.h"
-#include "../net/net.h"
-#include "../transport/transport.h"
 #include "engine.h"
 
 /* ---- object tables (table.c) ------------------------------------------- */
@@ -135,9 +132,8 @@ struct snic {
 	snic_cost_fn cost;
 	void *cost_arg;
 
-	struct snic_net *net;
-	struct snic_cm *cm;
-	struct snic_rc rc;
+	const struct snic_upper *upper;
+	struct snic_parts parts;
 
 	struct snic_wqe wqe;	/* the WQE under execution */
 };
