@@ -54,6 +54,9 @@ enum odrp_wire_role {
 #define ODRP_WIRE_F_KEYED	1u	/* translation in the NIC */
 #define ODRP_WIRE_F_SIGNED	2u	/* MACs of heartbeats and grants */
 #define ODRP_WIRE_F_LONG_BEAT	4u	/* heartbeats of 128 bytes */
+#define ODRP_WIRE_F_DIRECT	8u	/* direct slabs; needs F_LONG_BEAT, excludes F_KEYED */
+#define ODRP_WIRE_F_KEPT	16u	/* heartbeats have @kept; needs F_LONG_BEAT */
+#define ODRP_WIRE_F_ASKS	32u	/* leases follow @want; needs F_LONG_BEAT */
 
 /*
  * ODRP_WIRE_F_KEYED.  The CNode READs and WRITEs the pages of its slots itself, by
@@ -66,6 +69,53 @@ enum odrp_wire_role {
  */
 #define ODRP_WIRE_KEY_SLOTS	8192
 #define ODRP_WIRE_KEY_STRIDE	16384
+
+/*
+ * ODRP_WIRE_F_DIRECT.  The session has no translation table and no chains.  The MNode
+ * grants slabs, of 1 << accept.log_slab bytes, which are clear; the CNode decides which
+ * page of them holds which slot.  It READs and WRITEs the pages over its I/O connections
+ * for loads and mapped stores, and has no other I/O connections.  All leases are whole
+ * slabs, and a device has at most as many slabs as hold its slots.
+ */
+#define ODRP_WIRE_LOG_SLAB	21
+#define ODRP_WIRE_SLAB_PAGES	(1 << (ODRP_WIRE_LOG_SLAB - ODRP_WIRE_PAGE_SHIFT))
+
+enum odrp_wire_slab_kind {
+	ODRP_WIRE_SLAB_NONE	= 0,	/* there is no slab of this number */
+	ODRP_WIRE_SLAB_DIRECT	= 1,	/* pages can be READ and WRITTEN */
+};
+
+/**
+ * struct odrp_wire_slab - a slab, as the table that keys_rkey opens names it, 16 bytes
+ * @addr:	of the first page, under that
+ * @rkey:	key, which opens this slab and no other memory
+ * @kind:	enum odrp_wire_slab_kind
+ * @resv:	0
+ * @generation:	another one than that of the slab that had the number before.  A session
+ *		that is taken up again has new keys for slabs of the same generation
+ */
+struct odrp_wire_slab {
+	__be64	addr;
+	__be32	rkey;
+	__u8	kind;
+	__u8	resv;
+	__be16	generation;
+};
+
+/* The most slabs of a device. */
+static inline __u32 odrp_wire_max_slabs(__u64 nr_slots)
+{
+	return (nr_slots + ODRP_WIRE_SLAB_PAGES - 1) / ODRP_WIRE_SLAB_PAGES;
+}
+
+/*
+ * Bytes of the bitmap of held slabs, which the CNode WRITEs to the address behind that of
+ * its heartbeat: slab n is bit n % 8 of byte n / 8.
+ */
+static inline __u32 odrp_wire_held_len(__u64 nr_slots)
+{
+	return (odrp_wire_max_slabs(nr_slots) + 63) / 64 * 8;
+}
 
 /*
  * ODRP_WIRE_F_SIGNED, of a session whose two ends have shaken hands (auth.h).  The MAC
@@ -121,6 +171,7 @@ struct odrp_wire_hello {
 };
 
 #define ODRP_WIRE_MIN_BEAT_MS	10
+#define ODRP_WIRE_LOOK_MS	40
 
 /**
  * struct odrp_wire_admin_accept - private data of an admin REP, 96 bytes
@@ -146,11 +197,12 @@ struct odrp_wire_hello {
  * @dead_ms_max: ODRP_WIRE_F_LONG_BEAT: the most that a heartbeat may ask for as
  *		@dead_ms, at least @dead_ms.  Else 0
  * @features:	ODRP_WIRE_F_*, of those that the hello had.  A session keeps them
- *		when it is taken up again, but for ODRP_WIRE_F_LONG_BEAT, which may
- *		end then
+ *		when it is taken up again, but for ODRP_WIRE_F_LONG_BEAT and
+ *		ODRP_WIRE_F_KEPT and ODRP_WIRE_F_ASKS, which may end then
  * @keys_rkey:	ODRP_WIRE_F_KEYED: opens the session's rkeys as @tt_rkey does its
  *		table: 4 bytes, big endian, for each ODRP_WIRE_KEY_SLOTS slots.
- *		Else 0
+ *		ODRP_WIRE_F_DIRECT: opens its slabs, struct odrp_wire_slab.  Else 0
+ * @log_slab:	ODRP_WIRE_F_DIRECT: ODRP_WIRE_LOG_SLAB.  Else 0
  * @resv0:	0
  * @resv2:	0
  */
@@ -159,7 +211,8 @@ struct odrp_wire_admin_accept {
 	__be16	version;
 	__be16	max_queues;
 	__be16	depth;
-	__u8	resv0[2];
+	__u8	log_slab;
+	__u8	resv0;
 	__be32	features;
 	__be64	session;
 	__be64	token;
@@ -232,7 +285,10 @@ struct odrp_wire_req {
  * struct odrp_wire_beat - what the CNode writes every beat_ms, 128 bytes
  * @beat:	changes with each write; ODRP_WIRE_F_SIGNED: grows
  * @used:	pages mapped or being mapped, and frees not yet answered
- * @want:	pages it could use (at least @used)
+ * @want:	pages it could use (at least @used).  ODRP_WIRE_F_ASKS: those that it needs
+ *		until the next heartbeat.  It asks again when they are nearly used up, by
+ *		heartbeats in quick succession, and the MNode looks for those every
+ *		ODRP_WIRE_LOOK_MS; the MNode takes back what it does not want
  * @lease_held:	the lease it keeps to at this moment: never more than the last
  *		grant's @lease, except that it is never below @used
  * @ctl_raddr:	where the MNode RDMA-WRITEs struct odrp_wire_grant over the
@@ -242,9 +298,12 @@ struct odrp_wire_req {
  * @dead_ms:	how long the MNode is asked to keep the session without a new beat.
  *		The session is kept for the accept's @dead_ms, or for this if it is
  *		more, but for no more than the accept's @dead_ms_max
- * @kept:	0, ignored: room for the number of pages whose contents can still be
- *		asked for
- * @slabs:	0, ignored: room for a hash of what the CNode holds
+ * @kept:	ODRP_WIRE_F_KEPT: pages whose contents can still be asked for, at most those
+ *		mapped: freed ones are not among them, answered or not. Else 0, ignored
+ * @slabs:	ODRP_WIRE_F_DIRECT: SHA-256 of the bitmap of held slabs, which was written
+ *		before the heartbeat.  It takes a slab for its own, and sets the bit, only
+ *		because of an accept or a grant, and as many as that lets it have; it clears
+ *		the bit when no request names the slab, and does not use it again.  Else 0
  * @resv0:	0, ignored
  * @resv1:	0, ignored
  *
@@ -286,13 +345,20 @@ static inline __u32 odrp_wire_beat_len(__u32 features)
  *		ring before it is told, so that it does not run empty while it
  *		keeps to its lease.
  * @flags:	ODRP_WIRE_GRANT_*
- * @resv:	0
+ * @slabs:	ODRP_WIRE_F_DIRECT: all slabs there are have lower numbers.  Else 0
+ * @back:	ODRP_WIRE_F_DIRECT: how many slabs there are beyond the lease.  Those that
+ *		the CNode holds beyond it, it gives back.  Else 0
+ * @heard:	ODRP_WIRE_F_ASKS: the low bits of @beat of the last heartbeat that counted.
+ *		The MNode answers each heartbeat that wants more than is granted, if only
+ *		with the same lease again: then it has no more.  Else 0
  */
 struct odrp_wire_grant {
 	__be64	epoch;
 	__be64	lease;
 	__be32	flags;
-	__u8	resv[12];
+	__be32	slabs;
+	__be32	back;
+	__be32	heard;
 };
 
 /**
@@ -319,7 +385,7 @@ enum odrp_wire_status {
 	ODRP_WIRE_E_LIMIT	= 7,	/* sessions; or what one name may have */
 	ODRP_WIRE_E_INTERNAL	= 8,
 	ODRP_WIRE_E_AUTH	= 9,	/* not proved who asks: auth.h */
-	ODRP_WIRE_E_NO_SWAP	= 10,	/* the NIC arms no chains: spaces only */
+	ODRP_WIRE_E_NO_SWAP	= 10,	/* the NIC arms no chains: direct slabs only */
 };
 
 /**
@@ -362,6 +428,7 @@ ODRP_WIRE_AT(odrp_wire_hello, resv, 41);
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_admin_accept) == 96);
 ODRP_WIRE_AT(odrp_wire_admin_accept, max_queues, 6);
 ODRP_WIRE_AT(odrp_wire_admin_accept, depth, 8);
+ODRP_WIRE_AT(odrp_wire_admin_accept, log_slab, 10);
 ODRP_WIRE_AT(odrp_wire_admin_accept, features, 12);
 ODRP_WIRE_AT(odrp_wire_admin_accept, session, 16);
 ODRP_WIRE_AT(odrp_wire_admin_accept, token, 24);
@@ -375,6 +442,11 @@ ODRP_WIRE_AT(odrp_wire_admin_accept, lease, 64);
 ODRP_WIRE_AT(odrp_wire_admin_accept, keys_rkey, 72);
 ODRP_WIRE_AT(odrp_wire_admin_accept, dead_ms_max, 76);
 ODRP_WIRE_AT(odrp_wire_admin_accept, resv2, 80);
+
+ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_slab) == 16);
+ODRP_WIRE_AT(odrp_wire_slab, rkey, 8);
+ODRP_WIRE_AT(odrp_wire_slab, kind, 12);
+ODRP_WIRE_AT(odrp_wire_slab, generation, 14);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_io_accept) == 16);
 ODRP_WIRE_AT(odrp_wire_io_accept, chain, 6);
@@ -403,7 +475,9 @@ ODRP_WIRE_AT(odrp_wire_beat, resv1, 112);
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_grant) == 32);
 ODRP_WIRE_AT(odrp_wire_grant, lease, 8);
 ODRP_WIRE_AT(odrp_wire_grant, flags, 16);
-ODRP_WIRE_AT(odrp_wire_grant, resv, 20);
+ODRP_WIRE_AT(odrp_wire_grant, slabs, 20);
+ODRP_WIRE_AT(odrp_wire_grant, back, 24);
+ODRP_WIRE_AT(odrp_wire_grant, heard, 28);
 
 ODRP_WIRE_ASSERT(sizeof(struct odrp_wire_signed_grant) == 48);
 ODRP_WIRE_AT(odrp_wire_signed_grant, grant, 0);
