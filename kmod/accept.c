@@ -39,10 +39,14 @@ static int check_head(const struct odrp_wire_admin_accept *a, size_t len,
 	return 0;
 }
 
+#define MAY_END	(ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_KEPT | ODRP_WIRE_F_ASKS)
+/* These need long heartbeats. */
+#define LONG_ONLY	(ODRP_WIRE_F_KEPT | ODRP_WIRE_F_ASKS)
+
 /*
  * The memory node may grant only features that were offered.  A session that is resumed
- * must get the features that it had.  Long heartbeats may end: the agent may be an older
- * one by then.
+ * must get the features that it had.  Fields of heartbeats may end: the agent may be an
+ * older one by then.
  */
 static int check_features(const struct odrp_wire_admin_accept *a,
 			  const struct odrp_admin_terms *t,
@@ -50,13 +54,19 @@ static int check_features(const struct odrp_wire_admin_accept *a,
 {
 	u32 features = be32_to_cpu(a->features);
 	u32 keys_rkey = be32_to_cpu(a->keys_rkey);
-	bool keyed = features & ODRP_WIRE_F_KEYED;
+	bool keyed = features & ODRP_WIRE_F_KEYED, direct = features & ODRP_WIRE_F_DIRECT;
 
 	if (features & ~t->features ||
-	    (t->session && (features ^ t->features) & ~ODRP_WIRE_F_LONG_BEAT))
+	    (t->session && (features ^ t->features) & ~MAY_END))
 		return wrong(bad, "features", features, t->features);
-	if (keyed != !!keys_rkey)
-		return wrong(bad, "keys_rkey", keys_rkey, keyed);
+	if (direct && (keyed || !(features & ODRP_WIRE_F_LONG_BEAT)))
+		return wrong(bad, "features", features, t->features & ~ODRP_WIRE_F_DIRECT);
+	if ((features & LONG_ONLY) && !(features & ODRP_WIRE_F_LONG_BEAT))
+		return wrong(bad, "features", features, t->features & ~LONG_ONLY);
+	if ((keyed || direct) != !!keys_rkey)
+		return wrong(bad, "keys_rkey", keys_rkey, keyed || direct);
+	if (a->log_slab != (direct ? ODRP_WIRE_LOG_SLAB : 0))
+		return wrong(bad, "log_slab", a->log_slab, direct ? ODRP_WIRE_LOG_SLAB : 0);
 	return 0;
 }
 
@@ -129,8 +139,7 @@ int odrp_accept_admin(const struct odrp_wire_admin_accept *a, size_t len,
 	err = check_dead_max(a, bad);
 	if (err)
 		return err;
-	if (!zeros(a->resv0, sizeof(a->resv0)) ||
-	    !zeros(a->resv2, sizeof(a->resv2)))
+	if (a->resv0 || !zeros(a->resv2, sizeof(a->resv2)))
 		return wrong(bad, "a reserved field", 1, 0);
 	return check_same(queues, depth, be64_to_cpu(a->session), t, bad);
 }

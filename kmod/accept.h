@@ -21,7 +21,7 @@ struct odrp_bad {
 	u64		expected;
 };
 
-/* What the hello asked for; for a session that is resumed, what the session has. */
+/* The terms that the hello asked for, or those of the session that is resumed. */
 struct odrp_admin_terms {
 	u16	queues;
 	u16	depth;

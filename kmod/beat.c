@@ -46,29 +46,49 @@ static bool is_signed(const struct odrp_sess *s)
 	return s->features & ODRP_WIRE_F_SIGNED;
 }
 
-static u64 read_grant(struct odrp_sess *s, u64 limit)
+/* odrp_beat_lease() - take over the lease of an accept */
+void odrp_beat_lease(struct odrp_sess *s, u64 lease)
+{
+	if (odrp_sess_direct(s))
+		odrp_slabs_accepted(s, lease);
+	else
+		atomic64_set(&s->dev->lease.limit,
+			     min_t(u64, lease, s->dev->slots.nr));
+}
+
+/* Return: does a new grant count? */
+static bool read_grant(struct odrp_sess *s, struct odrp_wire_grant *ret_grant)
 {
 	struct odrp_ctl_buf *ctl = &s->ctl;
-	struct odrp_wire_grant g;
+	bool counts;
 	u32 flags;
 
 	ib_dma_sync_single_for_cpu(s->ibdev, ctl->dma, PAGE_SIZE,
 				   DMA_FROM_DEVICE);
-	if (!odrp_grant_read(ctl->page, ctl->epoch,
-			     is_signed(s) ? &s->auth.key : NULL, s->auth.handle,
-			     &g))
-		goto out;
-	flags = be32_to_cpu(g.flags);
+	counts = odrp_grant_read(ctl->page, ctl->epoch,
+				 is_signed(s) ? &s->auth.key : NULL, s->auth.handle,
+				 ret_grant);
+	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
+				      DMA_FROM_DEVICE);
+	if (!counts)
+		return false;
+	flags = be32_to_cpu(ret_grant->flags);
 	if ((flags & ODRP_WIRE_GRANT_DRAIN) &&
 	    !(ctl->flags & ODRP_WIRE_GRANT_DRAIN))
 		ask_to_leave(s);
-	ctl->epoch = be64_to_cpu(g.epoch);
+	ctl->epoch = be64_to_cpu(ret_grant->epoch);
+	ctl->heard = be32_to_cpu(ret_grant->heard);
 	WRITE_ONCE(ctl->flags, flags);
-	limit = min_t(u64, be64_to_cpu(g.lease), s->dev->slots.nr);
-out:
-	ib_dma_sync_single_for_device(s->ibdev, ctl->dma, PAGE_SIZE,
-				      DMA_FROM_DEVICE);
-	return limit;
+	return true;
+}
+
+static void take_grant(struct odrp_sess *s, const struct odrp_wire_grant *g)
+{
+	if (odrp_sess_direct(s))
+		odrp_slabs_granted(s, g);
+	else
+		atomic64_set(&s->dev->lease.limit,
+			     min_t(u64, be64_to_cpu(g->lease), s->dev->slots.nr));
 }
 
 /*
@@ -110,22 +130,72 @@ static u32 asked_dead_ms(const struct odrp_dev *dev)
 	return ms + ms / 2;
 }
 
-static void fill_beat(struct odrp_sess *s, u32 flags)
+/*
+ * Pages whose contents can still be asked for.  The two numbers are read one after the
+ * other, while slots are freed.
+ */
+static u64 kept_pages(struct odrp_dev *dev)
+{
+	s64 pending = atomic64_read(&dev->free.pending);
+	s64 kept = odrp_lease_used(&dev->lease) - max_t(s64, pending, 0);
+
+	return max_t(s64, kept, 0);
+}
+
+/* Fill in what the device uses, wants and keeps to. */
+static void fill_use(struct odrp_sess *s, struct odrp_wire_beat *w)
 {
 	struct odrp_dev *dev = s->dev;
-	struct odrp_wire_beat *w = s->beat.buf;
-	u64 limit, held, used;
+	u64 limit = atomic64_read(&dev->lease.limit), held, used;
 
-	limit = read_grant(s, atomic64_read(&dev->lease.limit));
+	if (s->features & ODRP_WIRE_F_KEPT)
+		w->kept = cpu_to_be64(kept_pages(dev));
+	else
+		w->kept = 0;
+	if (odrp_sess_direct(s)) {
+		odrp_slabs_beat(s, w);
+		return;
+	}
 	held = odrp_lease_set(&dev->lease, limit, &used);
+	w->used = cpu_to_be64(used);
+	w->want = cpu_to_be64(odrp_sess_asks(s) ?
+			      odrp_ask_want(&dev->ask, used, limit, dev->slots.nr) :
+			      odrp_lease_want(used, dev->slots.nr));
+	w->lease_held = cpu_to_be64(held);
+}
+
+/*
+ * Near the limit, give back the pages of freed slots instead of keeping them for reuse.  A
+ * device that asks for pages is always near its limit: not before it is denied more.
+ */
+static void save_pages(struct odrp_dev *dev)
+{
+	u64 used = odrp_lease_used(&dev->lease);
+	bool near = odrp_sess_asks(&dev->sess) ? dev->ask.denied :
+		    used + used / 8 >= atomic64_read(&dev->lease.limit);
+
+	if (near || dev->places.back)
+		odrp_free_now(dev);
+}
+
+/* Return: has a grant come? */
+static bool fill_beat(struct odrp_sess *s, u32 flags)
+{
+	struct odrp_wire_beat *w = s->beat.buf;
+	struct odrp_wire_grant g;
+	bool granted = read_grant(s, &g) && !(flags & ODRP_WIRE_BEAT_BYE);
+
+	if (granted)
+		take_grant(s, &g);
+	if (odrp_sess_asks(s))
+		odrp_ask_measure(&s->dev->ask, odrp_lease_used(&s->dev->lease),
+				 jiffies_to_msecs(jiffies));
 
 	ib_dma_sync_single_for_cpu(s->ibdev, s->beat.dma, sizeof(*w),
 				   DMA_TO_DEVICE);
 	w->dead_ms = cpu_to_be32(asked_dead_ms(s->dev));
 	w->beat = cpu_to_be64(++s->beat.nr);
-	w->used = cpu_to_be64(used);
-	w->want = cpu_to_be64(odrp_lease_want(used, dev->slots.nr));
-	w->lease_held = cpu_to_be64(held);
+	fill_use(s, w);
 	w->ctl_raddr = cpu_to_be64(s->ctl.reg.mr->iova);
 	w->ctl_rkey = cpu_to_be32(s->ctl.reg.mr->rkey);
 	w->flags = cpu_to_be32(flags);
@@ -134,9 +204,25 @@ static void fill_beat(struct odrp_sess *s, u32 flags)
 				    beat_len(s));
 	ib_dma_sync_single_for_device(s->ibdev, s->beat.dma, sizeof(*w),
 				      DMA_TO_DEVICE);
-	/* Near the limit, give back the pages of freed slots instead of keeping them for reuse. */
-	if (used + used / 8 >= limit)
-		odrp_free_now(dev);
+	save_pages(s->dev);
+	return granted;
+}
+
+/* Writes the bitmap of held slabs, behind the place of the heartbeat, and then the heartbeat. */
+static int post_held(struct odrp_sess *s, struct ib_rdma_wr *beat)
+{
+	struct ib_sge sge = {
+		.addr	= s->slabs.held_dma,
+		.length	= s->slabs.held_len,
+		.lkey	= s->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = *beat;
+
+	wr.wr.next = &beat->wr;
+	wr.wr.sg_list = &sge;
+	wr.wr.send_flags = 0;
+	wr.remote_addr += sizeof(struct odrp_wire_beat);
+	return odrp_post_send(s->admin->qp, &wr.wr, NULL);
 }
 
 static int post_beat(struct odrp_sess *s)
@@ -159,7 +245,8 @@ static int post_beat(struct odrp_sess *s)
 		.rkey		= b->rkey,
 	};
 
-	return odrp_post_send(s->admin->qp, &wr.wr, NULL);
+	return s->slabs.held ? post_held(s, &wr) :
+			       odrp_post_send(s->admin->qp, &wr.wr, NULL);
 }
 
 /*
@@ -176,13 +263,71 @@ static bool overdue(struct odrp_sess *s)
 	return true;
 }
 
+/*
+ * After a heartbeat: bios that wait for a page look for one again, if a grant has come, or
+ * none has come for too long.
+ */
+static void go_on(struct odrp_sess *s, bool granted)
+{
+	struct odrp_dev *dev = s->dev;
+	struct odrp_queue *q;
+
+	if (!odrp_ask_round(&dev->ask, odrp_lease_used(&dev->lease),
+			    atomic64_read(&dev->lease.limit), dev->slots.nr,
+			    s->beat.nr, granted, s->ctl.heard) ||
+	    !odrp_free_wanted(dev))
+		return;
+	q = odrp_queue_here(dev);
+	odrp_free_release(q);
+	odrp_issue_released(q);
+}
+
+/*
+ * The last heartbeat is not under way any more: sends another.
+ * @ret_granted: has a grant come?
+ *
+ * Return: 0 or -errno.
+ */
+static int send_beat(struct odrp_sess *s, bool *ret_granted)
+{
+	struct odrp_beat *b = &s->beat;
+	int err;
+
+	*ret_granted = fill_beat(s, 0);
+
+	b->deadline = jiffies + msecs_to_jiffies(READ_ONCE(s->dev->timeout_ms));
+	atomic_set(&b->busy, 1);
+	odrp_fault_lost(s->admin);
+	err = post_beat(s);
+	if (err) {
+		atomic_set(&b->busy, 0);
+		odrp_sess_fail(s, "posting a heartbeat: error %d", err);
+		return err;
+	}
+	odrp_stat_inc(s->dev, beats);
+	go_on(s, *ret_granted);
+	return 0;
+}
+
+/*
+ * The memory node counts heartbeats that it sees one by one, to know that a grant was read.
+ * It answers each heartbeat of a device that is denied pages: those have time.
+ */
+static u32 next_ms(const struct odrp_sess *s, bool granted)
+{
+	if (odrp_ask_hopes(&s->dev->ask))
+		return ODRP_ASK_QUICK_MS;
+	return odrp_sess_asks(s) && granted && !s->dev->ask.denied ?
+	       min_t(u32, ODRP_WIRE_LOOK_MS * 3 / 2, s->beat.period_ms) : s->beat.period_ms;
+}
+
 static void beat_work(struct work_struct *w)
 {
 	struct odrp_beat *b = container_of(to_delayed_work(w),
 					   struct odrp_beat, work);
 	struct odrp_sess *s = container_of(b, struct odrp_sess, beat);
 	enum odrp_state state = odrp_sess_state(s);
-	int err;
+	bool granted = false;
 
 	if (state != ODRP_LIVE && state != ODRP_CONNECTING)
 		return;
@@ -192,21 +337,10 @@ static void beat_work(struct work_struct *w)
 	if (atomic_read_acquire(&b->busy)) {
 		if (overdue(s))
 			return;
-	} else {
-		fill_beat(s, 0);
-		b->deadline = jiffies +
-			msecs_to_jiffies(READ_ONCE(s->dev->timeout_ms));
-		atomic_set(&b->busy, 1);
-		odrp_fault_lost(s->admin);
-		err = post_beat(s);
-		if (err) {
-			atomic_set(&b->busy, 0);
-			odrp_sess_fail(s, "posting a heartbeat: error %d", err);
-			return;
-		}
-		odrp_stat_inc(s->dev, beats);
+	} else if (send_beat(s, &granted)) {
+		return;
 	}
-	queue_delayed_work(odrp_wq, &b->work, msecs_to_jiffies(b->period_ms));
+	queue_delayed_work(odrp_wq, &b->work, msecs_to_jiffies(next_ms(s, granted)));
 }
 
 static int init_buf(struct odrp_sess *s)
@@ -265,6 +399,7 @@ int odrp_beat_init(struct odrp_sess *s)
 void odrp_beat_start(struct odrp_sess *s)
 {
 	atomic_set(&s->beat.busy, 0);
+	WRITE_ONCE(s->beat.on, true);
 	queue_delayed_work(odrp_wq, &s->beat.work, 0);
 }
 
@@ -284,13 +419,16 @@ static bool wait_idle(struct odrp_beat *b)
  * With it, the memory node takes the pages back as soon as the connection ends.  Without
  * it, the memory node first waits for the session to be resumed, and nothing else is lost.
  * Call after odrp_beat_stop().  Sleeps for up to two waits of BYE_MS.
+ *
+ * A session whose making has failed may lack what a heartbeat needs: the page of grants, or
+ * the bitmap of held slabs, which is made last.
  */
 void odrp_beat_bye(struct odrp_sess *s)
 {
 	struct odrp_beat *b = &s->beat;
 
 	if (!s->admin || !s->admin->established || !s->ctl.reg.mr ||
-	    !wait_idle(b))
+	    (odrp_sess_direct(s) && !s->slabs.held) || !wait_idle(b))
 		return;
 	fill_beat(s, ODRP_WIRE_BEAT_BYE);
 	atomic_set(&b->busy, 1);
@@ -301,11 +439,13 @@ void odrp_beat_bye(struct odrp_sess *s)
 
 void odrp_beat_stop(struct odrp_sess *s)
 {
+	WRITE_ONCE(s->beat.on, false);
 	cancel_delayed_work_sync(&s->beat.work);
 }
 
 void odrp_beat_prepare(struct odrp_sess *s)
 {
+	mutex_init(&s->slabs.lock);
 	INIT_DELAYED_WORK(&s->beat.work, beat_work);
 	ratelimit_state_init(&s->beat.asks, ASK_INTERVAL, ASK_BURST);
 }

@@ -209,12 +209,13 @@ static int may_open(struct odrp_dev *dev, const struct block_device *bdev)
 ODRP_BLK_OPEN(open_disk, arg)
 {
 	struct odrp_dev *dev = ODRP_BLK_OPEN_DISK(arg)->private_data;
+	const struct block_device *bdev = ODRP_BLK_OPEN_BDEV(arg);
 	int err;
 
 	mutex_lock(&dev->lock);
-	err = may_open(dev, ODRP_BLK_OPEN_BDEV(arg));
+	err = may_open(dev, bdev);
 	if (!err)
-		dev->openers++;
+		odrp_move_opened(&dev->move, dev->openers++, READ_ONCE(bdev->bd_holder));
 	mutex_unlock(&dev->lock);
 	return err;
 }
@@ -230,6 +231,7 @@ ODRP_BLK_RELEASE(release_disk, disk)
 
 	mutex_lock(&dev->lock);
 	goes = !--dev->openers && dev->forced;
+	odrp_move_closed(&dev->move, dev->openers);
 	mutex_unlock(&dev->lock);
 	if (goes)
 		disk_unused();

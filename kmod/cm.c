@@ -488,7 +488,7 @@ static int request(struct odrp_conn *conn)
 	return err ? failed(conn, "connecting", err) : 0;
 }
 
-static int say_bad(struct odrp_conn *conn, const struct odrp_bad *bad)
+static int refuse_accept(struct odrp_conn *conn, const struct odrp_bad *bad)
 {
 	conn_err(conn, "accept: %s is %llu, expected %llu\n", bad->what, bad->is,
 		 bad->expected);
@@ -528,7 +528,7 @@ static int take_admin(struct odrp_conn *conn)
 	if (err)
 		return err;
 	if (odrp_accept_admin(a, conn->accept_len, &terms, &bad))
-		return say_bad(conn, &bad);
+		return refuse_accept(conn, &bad);
 	s->nr_queues = be16_to_cpu(a->max_queues);
 	s->depth = be16_to_cpu(a->depth);
 	s->id = be64_to_cpu(a->session);
@@ -542,8 +542,7 @@ static int take_admin(struct odrp_conn *conn)
 	s->beat.dead_ms = max(be32_to_cpu(a->dead_ms),
 			      be32_to_cpu(a->dead_ms_max));
 	odrp_beat_forget(s);
-	atomic64_set(&s->dev->lease.limit,
-		     min_t(u64, be64_to_cpu(a->lease), s->dev->slots.nr));
+	odrp_beat_lease(s, be64_to_cpu(a->lease));
 	return 0;
 }
 
@@ -563,10 +562,10 @@ static int take_io(struct odrp_conn *conn)
 	if (err)
 		return err;
 	if (odrp_accept_io(a, conn->accept_len, &terms, &bad))
-		return say_bad(conn, &bad);
+		return refuse_accept(conn, &bad);
 	if (conn->keyed && conn->chain == ODRP_WIRE_LOAD &&
 	    odrp_accept_reads(conn->accept_reads, max_reads(conn), &bad)) {
-		err = say_bad(conn, &bad);
+		err = refuse_accept(conn, &bad);
 		/* No MAC covers this field of the REP: ignore a wrong one while reconnecting. */
 		return conn->sess->reconnect.end ? -EBADMSG : err;
 	}

@@ -36,6 +36,8 @@
 #define DEFAULT_RECONNECT_MS	100
 #define NOT_GIVEN		UINT_MAX
 #define MAX_DEVICES		256
+/* How long hot_add waits for the number of a device that goes. */
+#define NUMBER_WAIT	HZ
 #define MAX_KEYS		24	/* at least as many as hot_add has */
 
 static DEFINE_MUTEX(ctl_lock);		/* guards devs, and shown and leaving of each */
@@ -212,7 +214,7 @@ static int parse_pair(char *key, char *val, struct odrp_options *opt)
 	if (!strcmp(key, "protect"))
 		return parse_protect(val, &opt->protect);
 	if (!strcmp(key, "translate"))
-		return parse_word(key, val, "chain", "nic", &opt->keyed);
+		return parse_word(key, val, "chain", "nic", &opt->direct);
 	if (!strcmp(key, "auth"))
 		return parse_auth(val, &opt->no_auth);
 	if (!strcmp(key, "key")) {
@@ -258,7 +260,7 @@ static int parse_options(char *s, struct odrp_options *opt)
 		.timeout_ms	= DEFAULT_TIMEOUT_MS,
 		.dead_after_ms	= NOT_GIVEN,
 		.reconnect_delay_ms = DEFAULT_RECONNECT_MS,
-		.keyed		= true,
+		.direct		= true,
 	};
 	opt->addr.dst.sin_port = htons(ODRP_WIRE_PORT);
 
@@ -320,30 +322,6 @@ static int check_auth(struct odrp_options *opt)
 	return -EINVAL;
 }
 
-/*
- * Reserve a device number.  Return: the number, or -errno.  Nobody waits under the mutex for
- * memory that only a device can free: its removal needs the mutex.
- */
-static int id_take(const struct odrp_options *opt)
-{
-	int id;
-
-	if (mutex_lock_interruptible(&ctl_lock))
-		return -EINTR;
-	id = odrp_alloc_int(idr_alloc(&devs, NULL, max(opt->id, 0),
-				      opt->id < 0 ? MAX_DEVICES : opt->id + 1,
-				      GFP_NOIO));
-	mutex_unlock(&ctl_lock);
-	if (id == -ENOSPC && opt->id >= 0) {
-		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
-		return -EEXIST;
-	}
-	if (id == -ENOSPC)
-		pr_err("hot_add: no device number is free (at most %d devices)\n",
-		       MAX_DEVICES);
-	return id;
-}
-
 static void id_give_back(int id)
 {
 	mutex_lock(&ctl_lock);
@@ -355,6 +333,80 @@ static void leave_put(struct odrp_leave *l)
 {
 	if (refcount_dec_and_test(&l->users))
 		kfree(l);
+}
+
+/* The removal that is taking this device down, with a reference; NULL: there is none. */
+static struct odrp_leave *leave_get(unsigned int id)
+{
+	struct odrp_dev *dev = idr_find(&devs, id);
+
+	lockdep_assert_held(&ctl_lock);
+	if (!dev || !dev->leaving)
+		return NULL;
+	refcount_inc(&dev->leave->users);
+	return dev->leave;
+}
+
+/*
+ * Wait for the end of a removal, for @most jiffies.  Drops the reference.
+ *
+ * Return: 0, -EINTR: killed, or -EEXIST: it has not ended.
+ */
+static int leave_wait(struct odrp_leave *l, unsigned long most)
+{
+	long left = wait_for_completion_killable_timeout(&l->done, most);
+
+	leave_put(l);
+	return left < 0 ? -EINTR : left ? 0 : -EEXIST;
+}
+
+/*
+ * Reserve a device number, or get the removal that still has it.  Nobody waits under the
+ * mutex for memory that only a device can free: its removal needs the mutex.
+ */
+static int id_try(const struct odrp_options *opt, struct odrp_leave **ret_leave)
+{
+	int id;
+
+	*ret_leave = NULL;
+	if (mutex_lock_interruptible(&ctl_lock))
+		return -EINTR;
+	id = odrp_alloc_int(idr_alloc(&devs, NULL, max(opt->id, 0),
+				      opt->id < 0 ? MAX_DEVICES : opt->id + 1,
+				      GFP_NOIO));
+	if (id == -ENOSPC && opt->id >= 0)
+		*ret_leave = leave_get(opt->id);
+	mutex_unlock(&ctl_lock);
+	return id;
+}
+
+/*
+ * Reserve a device number.  Return: the number, or -errno.
+ *
+ * The files of a device that is taken down go a moment before its number is free.  Who adds
+ * another one when the files have gone waits for the number; not long, since a removal may
+ * wait for others.
+ */
+static int id_take(const struct odrp_options *opt)
+{
+	struct odrp_leave *leave;
+	int id = id_try(opt, &leave);
+
+	if (leave) {
+		if (leave_wait(leave, NUMBER_WAIT) == -EINTR)
+			return -EINTR;
+		id = id_try(opt, &leave);
+		if (leave)
+			leave_put(leave);
+	}
+	if (id == -ENOSPC && opt->id >= 0) {
+		pr_err("hot_add: id=%d: odrp%d exists\n", opt->id, opt->id);
+		return -EEXIST;
+	}
+	if (id == -ENOSPC)
+		pr_err("hot_add: no device number is free (at most %d devices)\n",
+		       MAX_DEVICES);
+	return id;
 }
 
 /*
@@ -599,10 +651,8 @@ ODRP_CLASS_STORE(hot_remove_store)
 		return -EINTR;
 	err = dev_remove(id, force, &leave);
 	mutex_unlock(&ctl_lock);
-	if (leave) {
-		err = wait_for_completion_killable(&leave->done) ? -EINTR : 0;
-		leave_put(leave);
-	}
+	if (leave)
+		err = leave_wait(leave, MAX_SCHEDULE_TIMEOUT);
 	return err ? err : count;
 }
 

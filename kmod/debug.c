@@ -38,7 +38,7 @@ static int spares_show(struct seq_file *m, void *unused)
 
 	n += s->auth.conn && odrp_conn_has_spare(s->auth.conn);
 	for (i = 0; i < s->nr_queues; i++)
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
+		for (c = 0; c < odrp_sess_chains(s); c++)
 			n += odrp_conn_has_spare(s->queues[i].conn[c]);
 	seq_printf(m, "%u\n", n);
 	return 0;

@@ -21,7 +21,7 @@ static int make_slots(struct odrp_dev *dev)
 	if (!s->st || !s->entry)
 		return -ENOMEM;
 	for (i = 0; i < s->nr; i++) {
-		s->entry[i] = i;
+		s->entry[i] = dev->places.max ? ODRP_PLACE_NONE : i;
 		if (!(i % 65536))
 			cond_resched();
 	}
@@ -51,10 +51,12 @@ static struct odrp_dev *new_dev(const struct odrp_options *opt, int id)
 	init_waitqueue_head(&dev->room);
 	init_waitqueue_head(&dev->backing_room);
 	odrp_wait_init(dev);
+	odrp_move_init(dev);
 	dev->sess.dev = dev;
 	dev->sess.addr = opt->addr;
-	dev->sess.features = ODRP_WIRE_F_LONG_BEAT |
-			     (opt->keyed ? ODRP_WIRE_F_KEYED : 0);
+	dev->sess.features = ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_KEPT |
+			     ODRP_WIRE_F_ASKS |
+			     (opt->direct ? ODRP_WIRE_F_KEYED | ODRP_WIRE_F_DIRECT : 0);
 	if (opt->key) {
 		strscpy(dev->sess.auth.name, opt->key,
 			sizeof(dev->sess.auth.name));
@@ -104,11 +106,18 @@ static int make_tables(struct odrp_dev *dev, const struct odrp_options *opt)
 	return err;
 }
 
-static void close_sess(struct odrp_dev *dev)
+/* Called before and after the session is closed, see odrp_free_stop().  Sleeps. */
+static void stop_workers(struct odrp_dev *dev)
 {
 	odrp_free_stop(dev);
+	odrp_move_stop(dev);
+}
+
+static void close_sess(struct odrp_dev *dev)
+{
+	stop_workers(dev);
 	odrp_sess_close(&dev->sess);
-	odrp_free_stop(dev);
+	stop_workers(dev);
 	odrp_sess_free(&dev->sess);
 }
 
@@ -135,10 +144,11 @@ static int fill_dev(struct odrp_dev *dev, const struct odrp_options *opt,
 	if (err)
 		return err;
 	odrp_free_start(dev);
+	WRITE_ONCE(dev->move.on, true);
 	return 0;
 }
 
-static void say_not_added(int id, int err, u64 needed)
+static void log_not_added(int id, int err, u64 needed)
 {
 	if (err == -ENOMEM)
 		pr_err("odrp%d: not added: error %d: there is no memory for it (%llu MiB in all)\n",
@@ -169,7 +179,7 @@ int odrp_dev_create(const struct odrp_options *opt, int id,
 	dev = new_dev(opt, id);
 	if (!dev) {
 		err = -ENOMEM;
-		goto say;
+		goto log;
 	}
 	dev->stats = odrp_alloc(alloc_percpu(struct odrp_stats));
 	err = dev->stats ? odrp_free_init(dev, odrp_flush_work) : -ENOMEM;
@@ -187,9 +197,9 @@ close_sess:
 	close_sess(dev);
 free_dev:
 	free_dev(dev);
-say:
+log:
 	if (!logged)
-		say_not_added(id, err, needed);
+		log_not_added(id, err, needed);
 	return err;
 }
 
@@ -208,7 +218,7 @@ int odrp_dev_show(struct odrp_dev *dev, const struct odrp_options *opt)
 			odrp_frontswap_del(dev);
 	}
 	if (err) {
-		say_not_added(dev->id, err, 0);
+		log_not_added(dev->id, err, 0);
 		return err;
 	}
 	odrp_uevent_start(dev);
@@ -307,9 +317,9 @@ void odrp_dev_destroy(struct odrp_dev *dev)
 	odrp_blk_del(dev);
 	odrp_frontswap_del(dev);
 	odrp_free_drain(dev, min(dev->timeout_ms, 2000u));
-	odrp_free_stop(dev);
+	stop_workers(dev);
 	odrp_sess_close(&dev->sess);
-	odrp_free_stop(dev);
+	stop_workers(dev);
 	odrp_backing_del(dev);
 	odrp_blk_free(dev);
 	odrp_sess_free(&dev->sess);

@@ -31,7 +31,7 @@ struct odrp_options {
 	const char		*backing;	/* NULL: none */
 	bool			checksum;
 	bool			protect;
-	bool			keyed;	/* offer ODRP_WIRE_F_KEYED */
+	bool			direct;	/* offer ODRP_WIRE_F_DIRECT and ODRP_WIRE_F_KEYED */
 	const char		*key;	/* the compute node's name; NULL: auth=none */
 	bool			no_auth;	/* auth=none was given */
 	u8			secret[ODRP_AUTH_SECRET];	/* the secret of key */

@@ -16,12 +16,14 @@
 
 static unsigned int nr_conns(const struct odrp_sess *s)
 {
-	return s->nr_queues * ODRP_WIRE_NR_CHAINS;
+	return s->nr_queues * odrp_sess_chains(s);
 }
 
 static struct odrp_conn *nth_conn(struct odrp_sess *s, unsigned int n)
 {
-	return s->queues[n / ODRP_WIRE_NR_CHAINS].conn[n % ODRP_WIRE_NR_CHAINS];
+	unsigned int chains = odrp_sess_chains(s);
+
+	return s->queues[n / chains].conn[n % chains];
 }
 
 /* Are these connections still needed? */

@@ -115,7 +115,7 @@ static void end_store(struct odrp_dev *dev, struct odrp_req *req, u64 now)
 	if (dev->protect)
 		odrp_protect_keep(dev, req);
 	odrp_unreadable_clear(dev, req->slot);
-	if (req->act == ODRP_SLOT_DO_UNMAPPED)
+	if (req->act == ODRP_SLOT_DO_UNMAPPED || req->act == ODRP_SLOT_DO_PLACED)
 		odrp_stat_inc(dev, stores_unmapped);
 	else
 		odrp_stat_inc(dev, stores_mapped);
@@ -205,6 +205,12 @@ static void req_finish(struct odrp_req *req, struct odrp_ended *e)
 	enum odrp_slot_result res;
 	bool two = bio && dev->backing;
 
+	if (unlikely(req->act == ODRP_SLOT_DO_MOVE)) {
+		odrp_move_done(req);
+		odrp_req_end(req);
+		ended_add(e, req);
+		return;
+	}
 	end_by_chain(q, req, e->now);
 	trace_odrp_done(conn, req);	/* after end_load(), which may change req->res */
 	res = req->res;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The worker that gives pages back to the memory node: it sends an invalidate for each
- * freed slot (free.c).
+ * freed slot (free.c), or puts the place of the slot back (place.c).
  */
+#include <linux/sched.h>
 #include "odrp.h"
 #include "trace.h"
 
@@ -45,6 +46,36 @@ static bool pump(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
 	odrp_batch_post(&b);
 	if (b.refused)
 		odrp_batch_abort(&b);
+	odrp_issue_released(q);
+	return more && *max > 0;
+}
+
+/* Put back the place of a slot that is FREEING. */
+static void put_place(struct odrp_queue *q, u64 slot)
+{
+	struct odrp_dev *dev = q->dev;
+	u32 place = dev->slots.entry[slot];
+
+	if (dev->backing)
+		odrp_backing_forget(dev, slot);
+	dev->slots.entry[slot] = ODRP_PLACE_NONE;
+	odrp_place_put(&dev->places, place);
+	odrp_lease_put(&dev->lease);
+	odrp_free_less(q);
+	odrp_slot_more(q, slot, odrp_slot_end(&dev->slots, slot, ODRP_SLOT_OK));
+}
+
+/* With slabs there is nothing to send: at most *max places are put back at once. */
+static bool put_places(struct odrp_dev *dev, struct odrp_queue *q, s64 *max)
+{
+	bool more = true;
+	u64 slot;
+
+	while (*max > 0 && (more = odrp_free_next(dev, &slot))) {
+		put_place(q, slot);
+		--*max;
+		cond_resched();
+	}
 	odrp_issue_released(q);
 	return more && *max > 0;
 }
@@ -102,7 +133,9 @@ void odrp_flush_work(struct work_struct *w)
 	atomic_set(&f->starved, why);
 	smp_mb();
 	for (i = 0; i < dev->sess.nr_queues && more; i++)
-		more = pump(dev, &dev->sess.queues[i], &left);
+		more = dev->places.max ?
+		       put_places(dev, &dev->sess.queues[i], &left) :
+		       pump(dev, &dev->sess.queues[i], &left);
 	if (!more)
 		atomic_set(&f->starved, ODRP_FREE_IDLE);
 	stats_count(dev, why, max - left);

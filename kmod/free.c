@@ -206,23 +206,26 @@ void odrp_free_less(struct odrp_queue *q)
 /*
  * odrp_free_wait() - park the bio of a store that has found no page
  *
- * Return: true when the bio is parked until a pending page is given back or used again.
- * False when no page is pending, or the session does not serve: the caller keeps the bio.
+ * Return: true when the bio is parked until a pending page is given back or used again, or
+ * a grant has come, or has not come in time.  False when no page is pending and none may be
+ * granted soon, or the session does not serve: the caller keeps the bio.
  */
 bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 {
 	struct odrp_free *f = &dev->free;
 	bool waits;
 
+	odrp_ask_now(dev);
 	spin_lock_bh(&f->lock);
 	atomic_inc(&f->nr_wanting);
 	/*
 	 * Pairs with odrp_free_less() and odrp_free_wanted().  Either this task sees their
-	 * change (fewer pages pending, the session does not serve), or they see nr_wanting
-	 * and release the bio under the lock.
+	 * change (fewer pages pending, no more quick heartbeats, the session does not serve),
+	 * or they see nr_wanting and release the bio under the lock.
 	 */
 	smp_mb__after_atomic();
-	waits = atomic64_read(&f->pending) > 0 && odrp_dev_serves(dev);
+	waits = (atomic64_read(&f->pending) > 0 || odrp_ask_hopes(&dev->ask)) &&
+		odrp_dev_serves(dev);
 	if (waits) {
 		trace_odrp_wait(dev, bio, ODRP_TRACE_PAGE);
 		bio_list_add(&f->wanting, bio);
@@ -238,10 +241,13 @@ bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 	return waits;
 }
 
-/* odrp_free_wanted() - the session does not serve: does any bio wait for a page? */
+/*
+ * odrp_free_wanted() - the session does not serve, or a grant has come, or has not come in
+ *			time: does any bio wait for a page?
+ */
 bool odrp_free_wanted(struct odrp_dev *dev)
 {
-	/* Pairs with odrp_free_wait(): the caller has set the state of the session. */
+	/* Pairs with odrp_free_wait(): the caller has made its change. */
 	smp_mb();
 	return atomic_read(&dev->free.nr_wanting);
 }

@@ -36,7 +36,7 @@ static int bad(struct odrp_conn *conn, const char *what)
 	return -EBADMSG;
 }
 
-static int say(struct odrp_conn *conn, const char *what, const void *p, u32 len)
+static int send_msg(struct odrp_conn *conn, const char *what, const void *p, u32 len)
 {
 	int err = odrp_msg_send(conn, p, len, odrp_cm_step_ms(conn));
 
@@ -45,8 +45,8 @@ static int say(struct odrp_conn *conn, const char *what, const void *p, u32 len)
 	return err;
 }
 
-static int hear(struct odrp_conn *conn, const char *what, unsigned int nth,
-		void *ret_p, u32 len)
+static int recv_msg(struct odrp_conn *conn, const char *what, unsigned int nth,
+		    void *ret_p, u32 len)
 {
 	int err = odrp_msg_receive(conn, nth, ret_p, len, odrp_cm_step_ms(conn));
 
@@ -107,7 +107,7 @@ static void fill_response(struct odrp_sess *s, struct exchange *x)
 }
 
 /* The memory node has proved its identity: its errors are final from here on. */
-static int take_done(struct odrp_conn *conn, const struct exchange *x)
+static int pass_keep(struct odrp_conn *conn, const struct exchange *x)
 {
 	struct odrp_auth *a = &conn->sess->auth;
 	u16 status = be16_to_cpu(x->done.status);
@@ -130,15 +130,15 @@ static int take_done(struct odrp_conn *conn, const struct exchange *x)
 }
 
 /* Sends the hello and receives the challenge. */
-static int introduce(struct odrp_conn *conn, struct exchange *x)
+static int hello_exchange(struct odrp_conn *conn, struct exchange *x)
 {
 	int err;
 
 	fill_hello(conn, &x->hello);
-	err = say(conn, "hello", &x->hello, sizeof(x->hello));
+	err = send_msg(conn, "hello", &x->hello, sizeof(x->hello));
 	if (!err)
-		err = hear(conn, "challenge", 0, &x->challenge,
-			   sizeof(x->challenge));
+		err = recv_msg(conn, "challenge", 0, &x->challenge,
+			       sizeof(x->challenge));
 	if (err == -ECONNRESET)
 		conn_err(conn, "handshake: the memory node has ended the connection\n");
 	return err ?: check_challenge(conn, &x->challenge);
@@ -148,16 +148,16 @@ static int introduce(struct odrp_conn *conn, struct exchange *x)
  * Sends the proof of the compute node and verifies that of the memory node.  A memory node
  * that refuses our proof ends the connection without a message.
  */
-static int prove(struct odrp_conn *conn, struct exchange *x)
+static int response_exchange(struct odrp_conn *conn, struct exchange *x)
 {
 	struct odrp_auth *a = &conn->sess->auth;
 	int err;
 
 	derive(a, x);
 	fill_response(conn->sess, x);
-	err = say(conn, "response", &x->response, sizeof(x->response));
+	err = send_msg(conn, "response", &x->response, sizeof(x->response));
 	if (!err)
-		err = hear(conn, "end", 1, &x->done, sizeof(x->done));
+		err = recv_msg(conn, "end", 1, &x->done, sizeof(x->done));
 	if (err == -ECONNRESET) {
 		conn_err(conn, "memory node refuses key '%s': no such name, or another secret\n",
 			 a->name);
@@ -174,30 +174,30 @@ static int prove(struct odrp_conn *conn, struct exchange *x)
 	return 0;
 }
 
-static int talk(struct odrp_conn *conn, struct exchange *x)
+static int messages_exchange(struct odrp_conn *conn, struct exchange *x)
 {
-	int err = introduce(conn, x);
+	int err = hello_exchange(conn, x);
 
 	if (!err)
-		err = prove(conn, x);
-	return err ?: take_done(conn, x);
+		err = response_exchange(conn, x);
+	return err ?: pass_keep(conn, x);
 }
 
-static int initiate(struct odrp_conn *conn)
+static int initiation_send(struct odrp_conn *conn)
 {
 	struct exchange x;
 	int err;
 
 	err = odrp_cm_connect(conn);
 	if (!err)
-		err = talk(conn, &x);
+		err = messages_exchange(conn, &x);
 	/* Closes the handshake's connection, whatever the result. */
 	odrp_cm_drop(conn);
 	memzero_explicit(&x, sizeof(x));
 	return err;
 }
 
-static void new_initiation(struct odrp_auth_initiation *k)
+static void initiation_begin(struct odrp_auth_initiation *k)
 {
 	*k = (struct odrp_auth_initiation) {
 		.magic		= cpu_to_be32(ODRP_AUTH_MAGIC),
@@ -226,9 +226,9 @@ int odrp_handshake(struct odrp_sess *s)
 
 	if (!conn)
 		return 0;
-	new_initiation(&s->auth.initiation);
+	initiation_begin(&s->auth.initiation);
 	do {
-		err = initiate(conn);
+		err = initiation_send(conn);
 	} while (err == -EAGAIN && ++n < MAX_INITIATIONS);
 	if (err == -EAGAIN) {
 		conn_err(conn, "handshake: memory node asked for a cookie %d times\n",

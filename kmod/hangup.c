@@ -136,6 +136,7 @@ static void admin_exit(struct odrp_sess *s)
 	odrp_beat_exit(s);
 	odrp_sync_exit(s);
 	odrp_keys_exit(s);
+	odrp_slabs_exit(s);
 }
 
 /*

@@ -145,10 +145,15 @@ static u32 req_id(const struct odrp_req *req)
  */
 static void req_set_target(struct odrp_req *req)
 {
-	u32 entry = req->conn->sess->dev->slots.entry[req->slot];
+	const struct odrp_dev *dev = req->conn->sess->dev;
 
-	req->wr.remote_addr = odrp_key_addr(entry);
-	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(entry)];
+	if (dev->places.max) {
+		req->wr.remote_addr = odrp_place_addr(&dev->places, req->place);
+		req->wr.rkey = odrp_place_rkey(&dev->places, req->place);
+		return;
+	}
+	req->wr.remote_addr = odrp_key_addr(req->place);
+	req->wr.rkey = req->conn->sess->keys.rkeys[odrp_key_nr(req->place)];
 }
 
 /* Fill the fixed head. */
@@ -171,6 +176,7 @@ void odrp_req_fill(struct odrp_req *req, u64 slot)
 	req->slot = slot;
 	req->res = ODRP_SLOT_OK;
 	req->sends = 0;
+	req->place = entry;
 	if (!req->conn->keyed)
 		req_fill_head(req, entry);
 }

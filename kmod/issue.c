@@ -197,6 +197,26 @@ slot_begin_or_park(struct odrp_queue *q, struct bio *bio, bool local)
 	return act;
 }
 
+/* Take a new page of the lease: with slabs, a free place. */
+static enum odrp_slot_act queue_new_page(struct odrp_queue *q, u64 slot)
+{
+	struct odrp_dev *dev = q->dev;
+	u32 place;
+
+	if (!odrp_lease_take(&dev->lease))
+		return ODRP_SLOT_DO_FAIL;
+	odrp_ask_if_low(dev);
+	if (!dev->places.max)
+		return ODRP_SLOT_DO_UNMAPPED;
+	place = odrp_place_take(&dev->places);
+	if (place == ODRP_PLACE_NONE) {
+		odrp_lease_put(&dev->lease);
+		return ODRP_SLOT_DO_FAIL;
+	}
+	odrp_slot_place(&dev->slots, slot, place);
+	return ODRP_SLOT_DO_PLACED;
+}
+
 /*
  * Find a page for a store to a slot without a page; the caller owns the slot.  First
  * choice is the page of a freed slot that is quickly found, then a new page of the lease,
@@ -208,13 +228,14 @@ slot_begin_or_park(struct odrp_queue *q, struct bio *bio, bool local)
 static enum odrp_slot_act queue_find_page(struct odrp_queue *q, u64 slot,
 					  bool hope)
 {
+	enum odrp_slot_act act;
+
 	if (hope && odrp_free_reuse(q, slot, false))
 		return ODRP_SLOT_DO_CANCELLED;
-	if (odrp_lease_take(&q->dev->lease))
-		return ODRP_SLOT_DO_UNMAPPED;
-	if (odrp_free_reuse(q, slot, true))
+	act = queue_new_page(q, slot);
+	if (act == ODRP_SLOT_DO_FAIL && odrp_free_reuse(q, slot, true))
 		return ODRP_SLOT_DO_CANCELLED;
-	return ODRP_SLOT_DO_FAIL;
+	return act;
 }
 
 static enum went bio_issue_remote(struct odrp_dev *dev, struct odrp_batch *b,
@@ -244,8 +265,8 @@ again:
 		queue_abort_slot(b->q, slot);
 		if (odrp_free_wait(dev, bio))
 			return WENT_PARKED;
-		if (hope && odrp_dev_serves(dev))
-			goto again;	/* a pending page may have been given back just now */
+		if ((hope || odrp_lease_has_room(&dev->lease)) && odrp_dev_serves(dev))
+			goto again;	/* a page may have been given back or granted just now */
 		bio->bi_status = BLK_STS_NOSPC;
 		return WENT_FAILED;
 	default:
@@ -367,7 +388,7 @@ static void queue_release_waiting(struct odrp_queue *q)
 	unsigned int i;
 
 	bio_list_init(&bios);
-	for (i = 0; i < ODRP_WIRE_NR_CHAINS; i++)
+	for (i = 0; i < odrp_sess_chains(&q->dev->sess); i++)
 		odrp_conn_take_waiting(q->conn[i], &bios);
 	odrp_release(q, &bios);
 }

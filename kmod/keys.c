@@ -38,7 +38,8 @@ static int keys_read(struct odrp_sess *s)
 	for (first = 0; first < nr && !err; first += n) {
 		n = min_t(u32, nr - first, KEYS_PER_READ);
 		err = odrp_admin_read(s, k->dma, n * sizeof(__be32),
-				      (u64)first * sizeof(__be32), k->rkey);
+				      (u64)first * sizeof(__be32), k->rkey,
+				      ODRP_READ_MS);
 		if (err)
 			break;
 		ib_dma_sync_single_for_cpu(s->ibdev, k->dma, PAGE_SIZE,

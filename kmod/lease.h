@@ -41,6 +41,12 @@ static inline bool odrp_lease_take(struct odrp_lease *l)
 	return false;
 }
 
+/* May change at once. */
+static inline bool odrp_lease_has_room(const struct odrp_lease *l)
+{
+	return atomic64_read(&l->used) < atomic64_read(&l->limit);
+}
+
 static inline void odrp_lease_put(struct odrp_lease *l)
 {
 	atomic64_dec(&l->used);

@@ -8,6 +8,7 @@
  * UNKNOWN, and the lease counts exactly the slots that have a page.
  */
 #include <linux/sched.h>
+#include <linux/string.h>
 #include "odrp.h"
 
 struct looking {
@@ -35,6 +36,15 @@ static void slot_left(struct odrp_dev *dev, u64 slot)
 	odrp_issue_released(q);
 }
 
+/* With slabs, a slot keeps its place whatever has become of the store. */
+static int read_mapped(struct odrp_dev *dev, const struct looking *l, bool *ret_mapped)
+{
+	if (!dev->places.max)
+		return odrp_sync_read(&dev->sess, l->slot, l->nr, ret_mapped);
+	memset(ret_mapped, true, l->nr * sizeof(*ret_mapped));
+	return 0;
+}
+
 static int look_batch(struct odrp_dev *dev, struct looking *l)
 {
 	bool mapped[ODRP_SYNC_BATCH];
@@ -44,7 +54,7 @@ static int look_batch(struct odrp_dev *dev, struct looking *l)
 	if (!l->nr)
 		return 0;
 	err = odrp_state_is_lost(odrp_sess_state(&dev->sess)) ?
-	      odrp_sync_read(&dev->sess, l->slot, l->nr, mapped) : -ECONNRESET;
+	      read_mapped(dev, l, mapped) : -ECONNRESET;
 	for (i = 0; i < l->nr; i++) {
 		if (err)
 			slot_left(dev, l->slot[i]);

@@ -48,6 +48,8 @@ static u64 slot_bytes(const struct odrp_options *opt)
 	u64 bitmap = BITS_TO_LONGS(nr) * sizeof(long);
 	u64 n = nr * (sizeof(u8) + sizeof(u32)) + bitmap;
 
+	if (opt->direct)
+		n += bitmap + odrp_wire_max_slabs(nr) * sizeof(struct odrp_slab);
 	if (opt->checksum)
 		n += nr * sizeof(u32);
 	if (opt->protect)

@@ -9,6 +9,7 @@
  * Other files, by subject:
  *   bios that wait		wait.c (for a slot), room.c (writers)
  *   slots, freed slots		slot.c, free.c, flush.c
+ *   direct slabs		place.c, slabs.c
  *   pages without a bio	frontswap.c
  *   fields of the protocol	accept.c
  *   session and connections	sess.c, fail.c, state.c, watch.c, sync.c, hangup.c,
@@ -31,6 +32,7 @@
  * Locks, outermost first, with what they guard:
  *   ctl.c's mutex		the set of devices; see ctl.c for what a holder may do
  *   odrp_dev.lock (mutex)	openers, removal
+ *   odrp_slabs.lock (mutex)	the slabs that a device holds
  *   odrp_conn.plug_lock	(mutex) the queue pair, against events of its connection
  *   frontswap.c's mutex	the number of devices that use frontswap
  *   odrp_wait.lock (bh)	bios that wait for one slot

@@ -60,6 +60,11 @@ BOUNDED_PARAM(free_delay_ms, odrp_free_delay_ms, 1, ODRP_MAX_TIMEOUT_MS, 0644);
 MODULE_PARM_DESC(free_delay_ms,
 		 "ms a freed slot waits for a store that reuses it, 1 to 600000 (default 1000)");
 
+unsigned int odrp_move_mbps = 16;
+BOUNDED_PARAM(move_mbps, odrp_move_mbps, 0, 25, 0644);
+MODULE_PARM_DESC(move_mbps,
+		 "MB a second that move to fuller direct slabs, at most 25; 0: none (default 16)");
+
 unsigned int odrp_ack_timeout = 14;
 BOUNDED_PARAM(ack_timeout, odrp_ack_timeout, 8, 20, 0444);
 MODULE_PARM_DESC(ack_timeout,
@@ -71,16 +76,16 @@ MODULE_PARM_DESC(connect_ms,
 		 "ms each step of connecting may take, 1 to 600000 (default 5000)");
 
 /*
- * For work that keeps sessions going and waits neither for the network nor for memory:
+ * Runs work that keeps sessions going and waits neither for the network nor for memory:
  * heartbeats, time-outs, the end of lost sessions.
  */
 struct workqueue_struct *odrp_wq;
 
-/* For the worker that gives pages back (flush.c). */
+/* Runs the worker that gives pages back (flush.c). */
 struct workqueue_struct *odrp_flush_wq;
 
 /*
- * For making spares (stock.c), which may wait for other tasks and for memory.  Only the end
+ * Makes spares (stock.c), and may wait for other tasks and for memory.  Only the end
  * of a session waits for this work.  The end of a session runs on a workqueue with
  * WQ_MEM_RECLAIM, so this workqueue needs the flag, too, or the kernel warns.
  */

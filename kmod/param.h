@@ -20,6 +20,7 @@ extern struct workqueue_struct *odrp_wq, *odrp_flush_wq, *odrp_stock_wq;
 extern unsigned int odrp_poll_us;
 extern unsigned int odrp_free_batch;
 extern unsigned int odrp_free_delay_ms;
+extern unsigned int odrp_move_mbps;
 extern unsigned int odrp_ack_timeout;
 extern unsigned int odrp_connect_ms;
 

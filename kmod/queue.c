@@ -12,10 +12,10 @@
 #define REG_TIMEOUT_MS	5000
 #define FLUSH_MS	2000	/* most time to wait for a queue pair to flush */
 
-/* With rkeys of the session, loads and mapped stores are READs and WRITEs, not chains. */
+/* With rkeys of the session or slabs, loads and mapped stores are READs and WRITEs. */
 static bool is_keyed(const struct odrp_sess *s, u8 chain)
 {
-	return (s->features & ODRP_WIRE_F_KEYED) &&
+	return (s->features & (ODRP_WIRE_F_KEYED | ODRP_WIRE_F_DIRECT)) &&
 	       (chain == ODRP_WIRE_LOAD || chain == ODRP_WIRE_MAPPED_STORE);
 }
 

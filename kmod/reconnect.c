@@ -138,7 +138,7 @@ static int sess_settle(struct odrp_sess *s)
 	int err = 0;
 
 	for (i = 0; !err && i < s->nr_queues; i++)
-		for (c = 0; !err && c < ODRP_WIRE_NR_CHAINS; c++)
+		for (c = 0; !err && c < odrp_sess_chains(s); c++)
 			err = settle_conn(s->queues[i].conn[c], &b);
 	return err ?: settle_batch(s, &b);
 }
@@ -332,6 +332,9 @@ static int sess_attempt(struct odrp_sess *s)
 	err = odrp_keys_renew(s);
 	if (err)
 		return err;
+	err = odrp_slabs_read(s);
+	if (err)
+		return err;
 	/* When the connections for I/O are up, no old chain runs any more. */
 	err = sess_connect_io(s);
 	return err ?: sess_look(s);
@@ -350,6 +353,7 @@ static void sess_resumed(struct odrp_sess *s)
 {
 	s->reconnect.resumed_at = jiffies ?: 1;
 	odrp_stat_inc(s->dev, reconnects);
+	odrp_move_resumed(s->dev);
 	odrp_beat_start(s);
 	odrp_sess_each_conn(s, conn_resume_io);
 	sess_finish(s);

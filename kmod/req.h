@@ -59,6 +59,8 @@ struct odrp_end;
  * @res:	how the request ended, for the slot
  * @act:	what was begun with the slot: decides the accounting
  * @sends:	how often the request has been posted
+ * @place:	READ or WRITE: the entry of the slot; a WRITE of the mover: the other place
+ * @move:	load of the mover: its store; see move.c
  * @bio, @iter:	loads and stores: the block of the bio (a single 4 KB block)
  * @hdr:	the head of a request, and what is sent behind the page; NULL: a READ or
  *		WRITE, which has none
@@ -78,6 +80,8 @@ struct odrp_req {
 	enum odrp_slot_result	res;
 	enum odrp_slot_act	act;
 	u64			slot;
+	u32			place;
+	struct odrp_req		*move;
 	struct bio		*bio;
 	struct bvec_iter	iter;
 	unsigned long		acct;	/* start time for the block layer */

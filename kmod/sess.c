@@ -28,6 +28,9 @@ static int open_admin(struct odrp_sess *s)
 	err = odrp_keys_init(s);
 	if (err)
 		return err;
+	err = odrp_slabs_init(s);
+	if (err)
+		return err;
 	return odrp_conn_stock(s->admin);
 }
 
@@ -74,7 +77,7 @@ static int new_queue(struct odrp_sess *s, unsigned int idx)
 	q->idx = idx;
 	spin_lock_init(&q->released_lock);
 	bio_list_init(&q->released);
-	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+	for (c = 0; c < odrp_sess_chains(s); c++) {
 		q->conn[c] = odrp_conn_new(s, q, c, odrp_conn_poll);
 		if (!q->conn[c])
 			return -ENOMEM;
@@ -98,7 +101,7 @@ static int open_queues(struct odrp_sess *s)
 	if (err)
 		return err;
 	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		for (c = 0; c < odrp_sess_chains(s); c++) {
 			err = open_io(s, &s->queues[i], c);
 			if (err)
 				return err;
@@ -163,6 +166,8 @@ static int go_live(struct odrp_sess *s)
 	int err;
 
 	err = open_queues(s);
+	if (!err)
+		err = odrp_slabs_read(s);
 	if (err)
 		return err;
 	/* If a connection broke before, this fails; a session that breaks later is resumed. */
@@ -223,6 +228,7 @@ void odrp_sess_free(struct odrp_sess *s)
 		return;
 	odrp_sess_each_conn(s, odrp_conn_free);
 	odrp_keys_free(s);
+	odrp_slabs_free(s);
 	kfree(s->queues);
 	s->queues = NULL;
 	s->admin = NULL;

@@ -12,6 +12,7 @@
 #include "auth.h"
 #include "conn.h"
 #include "dev.h"
+#include "slabs.h"
 #include "state.h"
 
 /* The page that the memory node writes its grant to; nothing else is in the page. */
@@ -21,6 +22,7 @@ struct odrp_ctl_buf {
 	struct odrp_reg		reg;
 	u64			epoch;
 	u32			flags;
+	u32			heard;	/* the heartbeat that the last grant answers */
 };
 
 struct odrp_beat {
@@ -35,6 +37,7 @@ struct odrp_beat {
 	atomic_t		busy;
 	unsigned long		deadline;	/* jiffies: of the heartbeat under way */
 	struct delayed_work	work;
+	bool			on;	/* @work is queued, or runs */
 	struct ratelimit_state	asks;		/* reports of requests to leave */
 };
 
@@ -54,7 +57,7 @@ struct odrp_keys {
 	u32			*rkeys;	/* NULL: none */
 	__be32			*buf;	/* a page that the rkeys are read to */
 	u64			dma;
-	u32			rkey;	/* for reading the rkeys */
+	u32			rkey;	/* for reading the rkeys, or the table of slabs */
 };
 
 /*
@@ -152,6 +155,7 @@ struct odrp_sess {
 	struct odrp_ctl_buf	ctl;
 	struct odrp_sync	sync;
 	struct odrp_keys	keys;
+	struct odrp_slabs	slabs;
 	struct odrp_reconnect	reconnect;
 	struct work_struct	stock_work;
 	bool			lacks_spares;	/* a spare is missing */
@@ -165,6 +169,24 @@ struct odrp_sess {
 static inline enum odrp_state odrp_sess_state(const struct odrp_sess *s)
 {
 	return atomic_read(&s->state);
+}
+
+/* Are pages in slabs (ODRP_WIRE_F_DIRECT)? */
+static inline bool odrp_sess_direct(const struct odrp_sess *s)
+{
+	return s->features & ODRP_WIRE_F_DIRECT;
+}
+
+/* Do leases follow what heartbeats ask for (ODRP_WIRE_F_ASKS)? */
+static inline bool odrp_sess_asks(const struct odrp_sess *s)
+{
+	return s->features & ODRP_WIRE_F_ASKS;
+}
+
+/* How many I/O connections a queue has: without chains, those for loads and mapped stores. */
+static inline unsigned int odrp_sess_chains(const struct odrp_sess *s)
+{
+	return odrp_sess_direct(s) ? ODRP_WIRE_MAPPED_STORE + 1 : ODRP_WIRE_NR_CHAINS;
 }
 
 /* May requests that cannot be posted now wait until they can? */
@@ -228,11 +250,14 @@ int odrp_handshake_open(struct odrp_sess *s);
 int odrp_handshake(struct odrp_sess *s);
 
 /* sync.c: reads from the memory node */
+#define ODRP_READ_MS	1000	/* while a session is made or resumed */
+
 int odrp_sync_init(struct odrp_sess *s);
 void odrp_sync_exit(struct odrp_sess *s);
 int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
 		   bool *ret_mapped);
-int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey);
+int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey,
+		    unsigned int timeout_ms);
 
 /* reserve.c: memory for other threads that resume a session */
 void odrp_reserve_init(struct odrp_reserve *r);
@@ -253,6 +278,7 @@ void odrp_beat_start(struct odrp_sess *s);
 void odrp_beat_stop(struct odrp_sess *s);
 void odrp_beat_bye(struct odrp_sess *s);
 void odrp_beat_forget(struct odrp_sess *s);
+void odrp_beat_lease(struct odrp_sess *s, u64 lease);
 void odrp_beat_exit(struct odrp_sess *s);
 
 /* hangup.c: ends connections, and the requests on them */

@@ -129,6 +129,27 @@ bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot)
 	return odrp_slot_swap(s, slot, ODRP_SLOT_FREE_PENDING, ODRP_SLOT_FREEING);
 }
 
+/* A slot that is STORING_NEW has a page now, whose contents are nobody's. */
+static void store_to_blank(struct odrp_slots *s, u64 slot)
+{
+	u8 v;
+
+	do {
+		v = READ_ONCE(s->st[slot]);
+	} while (!odrp_slot_swap(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
+					ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
+}
+
+/*
+ * odrp_slot_place() - give a slot without a page a free place in a slab
+ * @slot: owned by the caller, STORING_NEW; becomes STORING
+ */
+void odrp_slot_place(struct odrp_slots *s, u64 slot, u32 place)
+{
+	s->entry[slot] = place;
+	store_to_blank(s, slot);
+}
+
 /*
  * odrp_slot_reuse() - let a slot take the page of another slot, which has been freed
  * @slot: owned by the caller, STORING_NEW; becomes STORING
@@ -141,16 +162,12 @@ bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
 		     unsigned int *ret_todo)
 {
 	u32 entry = s->entry[slot];
-	u8 v;
 
 	if (!odrp_slot_begin_free(s, freed))
 		return false;
 	s->entry[slot] = s->entry[freed];
 	s->entry[freed] = entry;
-	do {
-		v = READ_ONCE(s->st[slot]);
-	} while (!odrp_slot_swap(s, slot, v, (v & ~ODRP_SLOT_STATE_MASK) |
-					ODRP_SLOT_STORING | ODRP_SLOT_F_BLANK));
+	store_to_blank(s, slot);
 	*ret_todo = odrp_slot_end(s, freed, ODRP_SLOT_OK);
 	return true;
 }

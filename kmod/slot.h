@@ -9,6 +9,8 @@
  * slot waits until its owner calls odrp_slot_end().  So two requests for one slot are never
  * under way together, and each store knows which of the two store chains is right.
  *
+ * A slot that moves to another place is LOADING (move.c).
+ *
  * Cancel on reuse: the kernel's free hook only turns MAPPED into FREE_PENDING.  A worker
  * gives the remote page back later (FREEING, then EMPTY).  If a store comes first, it takes
  * the slot: that saves the invalidate, and the store is a mapped one.
@@ -17,7 +19,12 @@
  * So a store to an EMPTY slot may take the page of any slot that is FREE_PENDING.  The two
  * slots exchange their entries, the freed slot becomes EMPTY, and nothing is sent but the
  * page.  entry[] is a permutation of the slots at all times.  Only the owner of a slot reads
- * or changes the number of its entry.
+ * or changes the number of its entry; the mover looks at others as a hint.
+ *
+ * Direct slabs: there is no table, and entry[] has the place of each slot that has a page,
+ * none for an EMPTY one.  All stores are mapped ones: odrp_slot_place() gives an EMPTY slot a
+ * place first.  A free is a place that is put back.  When the session is resumed, a slot that
+ * is UNKNOWN still has its place, and becomes VOID without being looked up.
  *
  * A store or an invalidate that was sent and not answered leaves the slot UNKNOWN: nobody
  * knows whether the slot has a page.  When the session is resumed, lookup.c reads the entry
@@ -68,20 +75,23 @@ enum odrp_slot_state {
 
 struct odrp_slots {
 	u8	*st;
-	u32	*entry;	/* number of the entry in the memory node's table */
+	/* The entry in the memory node's table; with slabs a place (place.h). */
+	u32	*entry;
 	u64	nr;
 };
 
-/* What the caller of odrp_slot_begin_*() has to do now. */
+/* The next step of the caller of odrp_slot_begin_*(). */
 enum odrp_slot_act {
 	ODRP_SLOT_DO_ZERO,	/* nothing stored: answer zeros; slot not owned */
 	ODRP_SLOT_DO_LOAD,	/* owned: load */
 	ODRP_SLOT_DO_MAPPED,	/* owned: mapped store */
 	ODRP_SLOT_DO_UNMAPPED,	/* owned: unmapped store */
 	ODRP_SLOT_DO_CANCELLED,	/* owned: mapped store; it saved an invalidate */
+	ODRP_SLOT_DO_PLACED,	/* owned: mapped store to a place that was free */
 	ODRP_SLOT_DO_WAIT,	/* not owned: odrp_slot_wait(), then again */
 	ODRP_SLOT_DO_FAIL,	/* not owned: contents unknown, fail */
 	ODRP_SLOT_DO_LOCAL,	/* owned: load or store on the backing device */
+	ODRP_SLOT_DO_MOVE,	/* owned by the mover, LOADING (move.c) */
 };
 
 enum odrp_slot_result {
@@ -90,7 +100,7 @@ enum odrp_slot_result {
 	ODRP_SLOT_FAILED,	/* sent, not answered: anything may have happened */
 };
 
-/* What the caller of odrp_slot_end() still has to do. */
+/* Steps that the caller of odrp_slot_end() still has to take. */
 #define ODRP_SLOT_END_QUEUE	1u	/* slot is FREE_PENDING: queue its free */
 #define ODRP_SLOT_END_WAKE	2u	/* release the bios that wait for the slot */
 
@@ -99,6 +109,7 @@ enum odrp_slot_act odrp_slot_begin_store_any(struct odrp_slots *s, u64 slot);
 bool odrp_slot_begin_free(struct odrp_slots *s, u64 slot);
 bool odrp_slot_reuse(struct odrp_slots *s, u64 slot, u64 freed,
 		     unsigned int *ret_todo);
+void odrp_slot_place(struct odrp_slots *s, u64 slot, u32 place);
 unsigned int odrp_slot_end_any(struct odrp_slots *s, u64 slot,
 			       enum odrp_slot_result res);
 enum odrp_slot_act odrp_slot_begin_local(struct odrp_slots *s, u64 slot,

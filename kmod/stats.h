@@ -46,6 +46,7 @@ struct odrp_stats {
 	u64	backing_loads;		/* pages read from the backing device */
 	u64	backing_errors;		/* reads and writes that the backing device failed */
 	u64	checksum_errors;	/* loads with a wrong checksum */
+	u64	moved;			/* pages moved to another slab */
 	u64	protect_errors;		/* loads that protect=aead rejected */
 };
 

@@ -7,8 +7,6 @@
 #include <linux/slab.h>
 #include "odrp.h"
 
-#define READ_TIMEOUT_MS	1000
-
 #define BYTES		(ODRP_SYNC_BATCH * sizeof(__be64))
 
 /* The READ of one table entry. */
@@ -53,7 +51,8 @@ void odrp_sync_exit(struct odrp_sess *s)
 }
 
 /* Reads memory of the memory node, and waits.  Return: as odrp_post_wait(). */
-int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
+int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey,
+		    unsigned int timeout_ms)
 {
 	struct ib_sge sge = {
 		.addr	= dma,
@@ -70,7 +69,7 @@ int odrp_admin_read(struct odrp_sess *s, u64 dma, u32 len, u64 addr, u32 rkey)
 		.rkey		= rkey,
 	};
 
-	return odrp_post_wait(s->admin, &wr.wr, READ_TIMEOUT_MS);
+	return odrp_post_wait(s->admin, &wr.wr, timeout_ms);
 }
 
 static void fill_read(struct odrp_sess *s, unsigned int nth, u64 slot, bool last)
@@ -113,7 +112,7 @@ int odrp_sync_read(struct odrp_sess *s, const u64 *slots, unsigned int nr,
 
 	for (i = 0; i < nr; i++)
 		fill_read(s, i, slots[i], i + 1 == nr);
-	err = odrp_post_wait(s->admin, &y->reads[0].wr.wr, READ_TIMEOUT_MS);
+	err = odrp_post_wait(s->admin, &y->reads[0].wr.wr, ODRP_READ_MS);
 	if (err)
 		return err;
 	ib_dma_sync_single_for_cpu(s->ibdev, y->dma, BYTES, DMA_FROM_DEVICE);

@@ -80,6 +80,7 @@ COUNTER(backing_stores);
 COUNTER(backing_loads);
 COUNTER(backing_errors);
 COUNTER(checksum_errors);
+COUNTER(moved);
 COUNTER(protect_errors);
 
 /* @percent: 100 shows the longest time. */
@@ -177,8 +178,10 @@ static DEVICE_ATTR_RO(protect);
 static ssize_t translate_show(struct device *d, struct device_attribute *attr,
 			      char *buf)
 {
-	return sysfs_emit(buf, "%s\n", to_odrp(d)->sess.features &
-					ODRP_WIRE_F_KEYED ? "nic" : "chain");
+	const struct odrp_sess *s = &to_odrp(d)->sess;
+
+	return sysfs_emit(buf, "%s\n", odrp_sess_direct(s) ? "direct" :
+				       s->features & ODRP_WIRE_F_KEYED ? "nic" : "chain");
 }
 static DEVICE_ATTR_RO(translate);
 
@@ -360,7 +363,7 @@ static struct attribute *attrs[] = {
 	A(loads), A(loads_zero), A(stores_mapped), A(stores_unmapped),
 	A(invalidates), A(invalidates_cancelled), A(stores_reused),
 	A(load_errors), A(store_errors), A(bytes_in), A(bytes_out),
-	A(lease_denied), A(unknown_ids), A(notify_free), A(free_overflows),
+	A(lease_denied), A(moved), A(unknown_ids), A(notify_free), A(free_overflows),
 	A(flushed_age), A(flushed_count), A(flushed_now),
 	A(invalid_io), A(waits_credit), A(waits_room), A(waits_slot), A(waits_page),
 	A(bounced),

@@ -67,7 +67,7 @@ TRACE_DEFINE_ENUM(ODRP_FREE_NOW);
 			 { ODRP_TRACE_WRITE, "store" },			\
 			 { ODRP_TRACE_DISCARD, "free" })
 
-/* What a block waits for if not for a request of a chain: its slot, or a page. */
+/* A block that waits for no request of a chain waits for its slot, or for a page. */
 #define ODRP_TRACE_SLOT		0xff
 #define ODRP_TRACE_PAGE		0xfe
 

@@ -10,9 +10,12 @@
 #include <linux/percpu.h>
 #include <linux/smp.h>
 #include <linux/wait.h>
+#include "ask.h"
 #include "free.h"
 #include "hist.h"
 #include "lease.h"
+#include "move.h"
+#include "place.h"
 #include "sess.h"
 #include "slot.h"
 #include "stats.h"
@@ -50,7 +53,10 @@ struct odrp_dev {
 	bool			removing;	/* guarded by lock */
 	bool			forced;		/* ... by force, while it was open; stays true */
 	struct odrp_slots	slots;
+	struct odrp_places	places;	/* see slabs.c; all 0: not used */
 	struct odrp_lease	lease;
+	struct odrp_ask		ask;
+	struct odrp_move	move;	/* see move.c */
 	struct odrp_free	free;
 	struct odrp_wait	waits[ODRP_NR_WAITS];
 	atomic_t		parked;	/* bios that wait for a request or for a page */
@@ -191,6 +197,17 @@ static inline void odrp_wait_room(struct odrp_dev *dev)
 {
 	if (atomic_read(&dev->parked) || atomic_read(&dev->backing_stores))
 		odrp_wait_for_room(dev);
+}
+
+/* ask.c */
+void odrp_ask_now(struct odrp_dev *dev);
+
+/* A store has taken a page. */
+static inline void odrp_ask_if_low(struct odrp_dev *dev)
+{
+	if (odrp_ask_is_low(&dev->ask, odrp_lease_used(&dev->lease),
+			    atomic64_read(&dev->lease.limit), dev->slots.nr))
+		odrp_ask_now(dev);
 }
 
 /* stats.c */

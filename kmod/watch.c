@@ -50,7 +50,7 @@ static void watch_work(struct work_struct *w)
 		return;
 	}
 	for (i = 0; i < s->nr_queues; i++) {
-		for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
+		for (c = 0; c < odrp_sess_chains(s); c++) {
 			if (!overdue(s->queues[i].conn[c], now, &slot))
 				continue;
 			odrp_sess_fail(s, "no answer within %u ms (slot %llu, queue %u, chain %u)",
