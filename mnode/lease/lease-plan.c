@@ -20,6 +20,8 @@ static uint64_t lease_wish(const struct lease *l)
 {
 	uint64_t grow = l->used > l->granted / 4 * 3 ? 2 * l->used : 0;
 
+	if (l->asks)
+		return lease_need(l);
 	return min(l->cap, max(max(lease_need(l), l->granted), grow));
 }
 
@@ -170,13 +172,24 @@ static uint64_t level_find(struct lease_share *list, level_fn fn, uint64_t limit
 
 /* ---- targets ----------------------------------------------------------------------- */
 
+/* The pages that a lease keeps as long as others lack nothing. It is not lowered again before
+ * the CNode has read that it was: else the ceiling of one that falls and falls would stay. */
+static uint64_t lease_stays(const struct lease *l)
+{
+	if (lease_promise_stands(l))
+		return l->ceiling;
+	if (!l->asks || !lease_may_change(l) || l->ceiling > l->granted)
+		return l->granted;
+	return min(l->granted, lease_need(l));
+}
+
 static void targets_reset(struct lease_share *list)
 {
 	struct lease *l;
 
 	for (; list; list = list->next) {
 		for (l = list->leases; l; l = l->next)
-			l->target = lease_promise_stands(l) ? l->ceiling : l->granted;
+			l->target = lease_stays(l);
 	}
 }
 

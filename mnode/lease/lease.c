@@ -126,7 +126,7 @@ static bool leases_many_unseen(const struct lease *const *all, size_t nr,
 }
 
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, uint64_t slack, struct lease_share *share,
+	       uint64_t cap, uint64_t slack, uint64_t unit, struct lease_share *share,
 	       struct lease *ret_lease)
 {
 	uint64_t free = over(lease_free(all, nr, budget, share, NULL), slack);
@@ -135,12 +135,12 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		idle += over(all[i]->ceiling, lease_floor(all[i]));
-	if (!cap || (!free && !idle))
+		idle += over(all[i]->ceiling, lease_floor(all[i])) / unit;
+	if (cap < unit || (free < unit && !idle))
 		return -ENOSPC;
-	if (!room)
+	if (room < unit)
 		return -EDQUOT;
-	first = nr ? free / 2 : free;
+	first = max(nr ? free / 2 : free, min(free, unit));
 	if (share)
 		first = max(first, min(over(share->least, held), free));
 	first = min(min(first, room), min(cap, MAX_FIRST));

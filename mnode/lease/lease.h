@@ -16,6 +16,7 @@
  *	    the same for each unit of their share's weight, or what they want
  *	L5  the ceilings of one share together are raised to no more than its most
  *	L6  what a share lacks of its least is lent to no other share
+ *	L7  a CNode that asks again in time has no more than it wants
  *
  * A *share* belongs to one identity, however many sessions that has. When its most is
  * lowered below what it has, its leases are cut to what it uses, and follow that down.
@@ -68,6 +69,7 @@ struct lease_share {
  * @granted:	the lease that the CNode was told last, or that is being written to it
  * @ceiling:	the largest lease that the CNode may believe
  * @used, @want, @held: from the CNode's last heartbeat
+ * @asks:	@want is what the CNode needs until it asks again (ODRP_WIRE_F_ASKS)
  * @reachable:	the CNode has told where grants are to be written
  * @writing:	a grant is being written to the CNode
  * @beats:	heartbeats since the last write was done, up to LEASE_SETTLE_BEATS
@@ -85,7 +87,7 @@ struct lease {
 	uint64_t granted, ceiling;
 	uint64_t used, want, held;
 	uint64_t promised;
-	bool unseen, corrected;
+	bool unseen, corrected, asks;
 	bool reachable, writing, overdrawn;
 	unsigned int beats;
 	uint64_t target;
@@ -99,10 +101,13 @@ struct lease {
  * way to it. */
 uint64_t lease_default_slack(uint64_t pages);
 
-/* Computes what a newcomer is promised, and what it gets of that at once. share: or NULL.
- * -ENOSPC: no pages are free, and no lease is idle; -EDQUOT: the share has its most. */
+/*
+ * Computes what a newcomer is promised, and what it gets of that at once. unit: pages that are
+ * of use only together, or 1; share: or NULL. -ENOSPC: no unit is free, nor idle in another
+ * lease; -EDQUOT: the share has its most.
+ */
 int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
-	       uint64_t cap, uint64_t slack, struct lease_share *share,
+	       uint64_t cap, uint64_t slack, uint64_t unit, struct lease_share *share,
 	       struct lease *ret_lease);
 
 /*

@@ -10,7 +10,7 @@
 #include "../conf.h"
 #include "lease.h"
 
-/* What is logged once for a share, until its limits are set anew: bits of @logged. */
+/* Events that are logged once for a share, until its limits are set anew: bits of @logged. */
 #define SHARE_LOG_RATE		(1u << 0)	/* the NIC does not limit the bandwidth */
 
 /**

@@ -2,9 +2,13 @@
 /* Memory files that outlive the agent; see keep.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <odrp/wire.h>
 #include "keep.h"
@@ -45,7 +49,29 @@ KEEP_AT(keep_record, resv1, 116);
 KEEP_AT(keep_record, valid, 124);
 _Static_assert(KEEP_OWNERS_OFF % 4096 == 0, "owners begin a page");
 
+_Static_assert(sizeof(struct keep_agent) == 16, "agent");
+KEEP_AT(keep_agent, pid, 0);
+KEEP_AT(keep_agent, start, 8);
+_Static_assert(sizeof(struct keep_head) == KEEP_AGENT_OFF, "agent");
+
+_Static_assert(sizeof(struct keep_space) == 224, "space");
+KEEP_AT(keep_space, page, 0);
+KEEP_AT(keep_space, nr_pages, 8);
+KEEP_AT(keep_space, sb, 16);
+KEEP_AT(keep_space, generation, 208);
+KEEP_AT(keep_space, resv, 212);
+KEEP_AT(keep_space, valid, 220);
+_Static_assert(KEEP_SPACES_OFF + KEEP_SPACES * sizeof(struct keep_space) ==
+	       KEEP_RECORDS_OFF, "spaces");
+
+_Static_assert(sizeof(struct keep_member) == 8, "member");
+KEEP_AT(keep_member, generation, 0);
+KEEP_AT(keep_member, state, 4);
+KEEP_AT(keep_member, losses, 6);
+KEEP_AT(keep_member, resv, 7);
+
 #define PAGE		4096ull
+#define END_WAIT_MS	60000		/* for the last agent's process to end */
 #define SHRINK_PIECE	(16ul << 20)	/* takes some milliseconds */
 
 const char *const keep_names[KEEP_FILES] = {
@@ -61,18 +87,27 @@ static void keep_order(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static size_t state_len(uint64_t nr_pages)
+static size_t members_off(uint64_t nr_pages)
 {
-	return KEEP_OWNERS_OFF + nr_pages * sizeof(uint16_t);
+	return (KEEP_OWNERS_OFF + nr_pages * sizeof(uint16_t) + 7) / 8 * 8;
 }
 
-static void set_pointers(struct keep *k)
+static size_t state_len(uint64_t nr_pages, uint32_t version)
+{
+	return version == KEEP_VERSION ? members_off(nr_pages) + KEEP_SPACES * KEEP_MEMBERS *
+	       sizeof(struct keep_member) : KEEP_OWNERS_OFF + nr_pages * sizeof(uint16_t);
+}
+
+static void set_pointers(struct keep *k, uint64_t nr_pages, uint32_t version)
 {
 	char *state = k->state.va;
 
 	k->head = k->state.va;
+	k->agent = (void *)(state + KEEP_AGENT_OFF);
+	k->space = (void *)(state + KEEP_SPACES_OFF);
 	k->record = (void *)(state + KEEP_RECORDS_OFF);
 	k->owner = (void *)(state + KEEP_OWNERS_OFF);
+	k->member = version == KEEP_VERSION ? (void *)(state + members_off(nr_pages)) : NULL;
 }
 
 /* Locks the file for this process, whoever else has it open. The lock ends with the
@@ -84,6 +119,67 @@ static int lock_state(int fd)
 	if (!fcntl(fd, F_SETLK, &lock))
 		return 0;
 	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
+}
+
+/* ---- the process ----------------------------------------------------------------- */
+
+/* When a process began; 0: there is none with that number that this one may see. */
+static uint64_t process_start(uint32_t pid)
+{
+	char path[32], text[1024], *at;
+	uint64_t start;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	/* The name in parentheses may have any character; the start is the 20th number behind
+	 * the state. */
+	at = strrchr(text, ')');
+	if (!at || sscanf(at, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			  "%*s %*s %*s %*s %" SCNu64, &start) != 1)
+		return 0;
+	return start;
+}
+
+/* With @start 0 nobody waits for this process. It has no queue pairs yet. */
+static void agent_note(struct keep *k)
+{
+	uint64_t start = process_start(getpid());
+
+	k->agent->start = 0;
+	keep_order();
+	k->agent->pid = getpid();
+	keep_order();
+	k->agent->start = start;
+}
+
+/*
+ * Waits for the end of the agent's process. The lock of the file ends earlier: a process
+ * that ends closes its files one after the other, and a NIC's device is one of them.
+ */
+static int agent_wait(const struct keep *k)
+{
+	uint32_t pid = k->agent->pid;
+	uint64_t start = k->agent->start;
+	struct pollfd end = { .events = POLLIN };
+	int r;
+
+	if (!pid || !start || pid == (uint32_t)getpid() || process_start(pid) != start)
+		return 0;
+	end.fd = syscall(SYS_pidfd_open, pid, 0);
+	if (end.fd < 0)
+		return errno == ESRCH ? 0 : -errno;
+	do {
+		r = poll(&end, 1, END_WAIT_MS);
+	} while (r < 0 && errno == EINTR);
+	close(end.fd);
+	return r > 0 ? 0 : -EBUSY;
 }
 
 /* ---- creating files -------------------------------------------------------------- */
@@ -114,7 +210,7 @@ static int make_files(struct keep *k, uint64_t nr_pages, uint64_t max_slots,
 	unsigned int flags = MEM_HUGE | (populate ? MEM_POPULATE : 0);
 	int r;
 
-	r = mem_file_new(keep_names[KEEP_STATE], state_len(nr_pages), 0,
+	r = mem_file_new(keep_names[KEEP_STATE], state_len(nr_pages, KEEP_VERSION), 0,
 			 &k->fd[KEEP_STATE], &k->state);
 	if (r)
 		return r;
@@ -149,7 +245,8 @@ int keep_new(struct keep *k, uint64_t nr_pages, uint64_t max_slots, bool populat
 		keep_close(k);
 		return r;
 	}
-	set_pointers(k);
+	set_pointers(k, nr_pages, KEEP_VERSION);
+	agent_note(k);
 	set_head(k, nr_pages, max_slots, generation | 1);
 	return 0;
 }
@@ -177,7 +274,8 @@ static bool file_has(int fd, uint64_t len)
 
 static bool head_ok(const volatile struct keep_head *h)
 {
-	return h->magic == KEEP_MAGIC && h->version == KEEP_VERSION &&
+	return h->magic == KEEP_MAGIC &&
+	       h->version >= KEEP_VERSION_1 && h->version <= KEEP_VERSION &&
 	       h->valid == KEEP_VALID && h->nr_records == KEEP_RECORDS &&
 	       h->nr_pages && h->nr_pages < UINT32_MAX &&
 	       h->next_id && h->next_id <= UINT32_MAX &&
@@ -190,13 +288,24 @@ static int map_state(struct keep *k, int fd)
 	struct keep_head h;
 
 	if (pread(fd, &h, sizeof(h), 0) != sizeof(h) || !head_ok(&h) ||
-	    !file_has(fd, state_len(h.nr_pages)))
+	    !file_has(fd, state_len(h.nr_pages, h.version)))
 		return -EPROTO;
-	return mem_fd_map(fd, 0, state_len(h.nr_pages), false, &k->state);
+	return mem_fd_map(fd, 0, state_len(h.nr_pages, h.version), false, &k->state);
+}
+
+/* An agent of version 1 drops the files of the later one, so nobody goes back. */
+static void state_upgrade(struct keep *k)
+{
+	if (k->head->version != KEEP_VERSION_1)
+		return;
+	memset((void *)k->agent, 0, KEEP_RECORDS_OFF - KEEP_AGENT_OFF);
+	keep_order();
+	k->head->version = KEEP_VERSION_2;
 }
 
 int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
 {
+	const struct keep_head *head;
 	int r;
 
 	keep_init(k);
@@ -206,7 +315,8 @@ int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
 	r = map_state(k, fd[KEEP_STATE]);
 	if (r)
 		return r;
-	set_pointers(k);
+	head = k->state.va;
+	set_pointers(k, head->nr_pages, head->version);
 	r = -EPROTO;
 	if (!file_has(fd[KEEP_PAGES], k->head->nr_pages * PAGE) ||
 	    !file_has(fd[KEEP_TABLES], KEEP_RECORDS * k->head->table_len))
@@ -215,10 +325,17 @@ int keep_adopt(struct keep *k, const int fd[KEEP_FILES])
 		       &k->pages);
 	if (r)
 		goto unmap;
+	r = agent_wait(k);
+	if (r)
+		goto unmap_pages;
+	state_upgrade(k);
+	agent_note(k);
 	memcpy(k->fd, fd, sizeof(k->fd));
 	k->adopted = true;
 	return 0;
 
+unmap_pages:
+	mem_unmap(&k->pages);
 unmap:
 	mem_unmap(&k->state);
 	return r;
@@ -279,6 +396,55 @@ void keep_dead_ms(struct keep *k, uint16_t owner, uint32_t dead_ms)
 void keep_drop(struct keep *k, uint16_t owner)
 {
 	k->record[owner - 1].valid = 0;
+	keep_order();
+}
+
+volatile struct keep_space *keep_space(const struct keep *k, unsigned int i)
+{
+	return k->space[i].valid == KEEP_VALID ? &k->space[i] : NULL;
+}
+
+unsigned int keep_spaces(const struct keep *k)
+{
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < KEEP_SPACES; i++)
+		nr += !!keep_space(k, i);
+	return nr;
+}
+
+int keep_space_next(const struct keep *k)
+{
+	unsigned int i = 0;
+
+	while (i < KEEP_SPACES && keep_space(k, i))
+		i++;
+	return i < KEEP_SPACES ? (int)i : -ENOSPC;
+}
+
+int keep_space_put(struct keep *k, const struct keep_space *rec)
+{
+	struct keep_space all = *rec;
+	int i = keep_space_next(k);
+
+	if (i < 0)
+		return i;
+	all.valid = 0;
+	memcpy((void *)&k->space[i], &all, sizeof(all));
+	keep_order();
+	k->space[i].valid = KEEP_VALID;
+	return i;
+}
+
+volatile struct keep_member *keep_member(const struct keep *k, unsigned int i,
+					 unsigned int node)
+{
+	return k->member ? &k->member[i * KEEP_MEMBERS + node] : NULL;
+}
+
+void keep_space_drop(struct keep *k, unsigned int i)
+{
+	k->space[i].valid = 0;
 	keep_order();
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * State that survives the agent: the pages, the owner of each page, the translation
- * tables and a record of each session. The state is in memory files, which systemd's file
- * descriptor store keeps while no agent runs (docs/architecture.md).
+ * tables, and a record of each session and of each space. The state is in memory files,
+ * which systemd's file descriptor store keeps while no agent runs (docs/architecture.md).
  *
  * The agent may be killed between any two writes. The order of writes leaves a state that
  * the next agent can adopt:
@@ -10,11 +10,11 @@
  *	page	the file names the owner before the page enters the owner's ring or
  *		table, and names nobody only after the page has left both
  *	record	@valid is cleared first and written last; the record is complete before
- *		the session can store anything
+ *		the session can store anything, or a client can attach to the space
  *
  * Nothing else is kept. A page of a session that is not in the session's table becomes
- * free; rings, page registers and keys are created anew. The NIC writes each entry of a
- * table atomically.
+ * free, and so does a page of spaces that no record names; rings, page registers and keys
+ * are created anew. The NIC writes each entry of a table atomically.
  */
 #ifndef MNODE_KEEP_H
 #define MNODE_KEEP_H
@@ -33,8 +33,13 @@ enum keep_file {
 extern const char *const keep_names[KEEP_FILES];
 
 #define KEEP_MAGIC	0x504545504b52444full	/* "ODRKPEEP" in memory */
-#define KEEP_VERSION	1
+#define KEEP_VERSION	3
+#define KEEP_VERSION_2	2	/* the same without members, and files that cannot grow */
+#define KEEP_VERSION_1	1	/* and without agent and spaces, which are zeros there */
 #define KEEP_RECORDS	1024u	/* most sessions at a time */
+#define KEEP_SPACES	16u	/* most spaces at a time */
+#define KEEP_SB		192u	/* bytes of a superblock */
+#define KEEP_MEMBERS	256u	/* most memory nodes of a set */
 
 /**
  * struct keep_head - the beginning of the state file
@@ -68,7 +73,8 @@ struct keep_head {
 /**
  * struct keep_record - a session. Record n is of the session whose pages have owner n + 1.
  * @token:	resumes the session if it has no name
- * @features:	of ODRP_WIRE_F_KEYED and ODRP_WIRE_F_LONG_BEAT
+ * @features:	of ODRP_WIRE_F_KEYED, ODRP_WIRE_F_DIRECT and ODRP_WIRE_F_LONG_BEAT. With
+ *		ODRP_WIRE_F_DIRECT the table has records of slabs (session/slabs.h)
  * @cap, @slack, @granted, @ceiling: of the session's lease
  * @claim:	pages that the session's stores may have in page registers
  * @peer_ip:	address of the compute node, big endian
@@ -99,7 +105,53 @@ struct keep_record {
 	uint32_t valid;
 };
 
-/* The state file has the head, the records, and for each page its owner in 16 bits. */
+/**
+ * struct keep_agent - the process that has used the files last, behind the head
+ * @pid:	0: not known
+ * @start:	when it began, in ticks since the machine booted
+ */
+struct keep_agent {
+	uint32_t pid;
+	uint8_t resv[4];
+	uint64_t start;
+};
+
+/**
+ * struct keep_space - a space, or this node's part of one that lies on several memory nodes.
+ * Its clients, their incarnations and the epoch are in its memory.
+ * @page, @nr_pages: its run of pages
+ * @sb:		the superblock (userspace/space/layout.h): clients may have written anything
+ *		over the one in the space's memory. It names the life of a set
+ * @generation:	of a part that an arbiter has had begun (far.h); else 0
+ * @valid:	KEEP_VALID; written last, and cleared first
+ */
+struct keep_space {
+	uint64_t page;
+	uint64_t nr_pages;
+	uint8_t sb[KEEP_SB];
+	uint32_t generation;
+	uint8_t resv[8];
+	uint32_t valid;
+};
+
+/**
+ * struct keep_member - another memory node of a set, as its arbiter knows it. Each record of a
+ * space has KEEP_MEMBERS of them; they mean something while it is valid.
+ * @generation:	of its part; 0: it has not joined
+ * @state:	enum space_member_state (mnode/space/space-set.h)
+ * @losses:	as in struct far_losses (userspace/space/layout.h)
+ */
+struct keep_member {
+	uint32_t generation;
+	uint16_t state;
+	uint8_t losses;
+	uint8_t resv;
+};
+
+#define KEEP_AGENT_OFF		64u
+#define KEEP_SPACES_OFF		512u
+/* The state file has the head, the agent, the spaces, the records of sessions, for each
+ * page its owner in 16 bits, and the members of sets, at a multiple of 8. */
 #define KEEP_RECORDS_OFF	4096u
 #define KEEP_OWNERS_OFF		(KEEP_RECORDS_OFF + KEEP_RECORDS * 128u)
 
@@ -107,14 +159,18 @@ struct keep_record {
  * struct keep - the files, mapped
  * @fd:		by enum keep_file; -1: none
  * @owner:	the owner of each page
+ * @member:	KEEP_MEMBERS for each space; NULL: the files have no room for them
  * @adopted:	an earlier agent has created the files
  */
 struct keep {
 	int fd[KEEP_FILES];
 	struct mem state, pages;
 	volatile struct keep_head *head;
+	volatile struct keep_agent *agent;
+	volatile struct keep_space *space;
 	volatile struct keep_record *record;
 	uint16_t *owner;
+	volatile struct keep_member *member;
 	bool adopted;
 };
 
@@ -125,8 +181,9 @@ void keep_init(struct keep *k);
 int keep_new(struct keep *k, uint64_t nr_pages, uint64_t max_slots, bool populate);
 /*
  * Maps the files that an earlier agent has left. The descriptors belong to k on success,
- * else still to the caller. -EBUSY: another process uses the files; -EPROTO: they do not
- * have the format above, and cannot be adopted.
+ * else still to the caller. Waits until that agent's process has ended, since its queue
+ * pairs end with it. -EBUSY: another process uses the files, or does not end; -EPROTO: they
+ * do not have the format above, and cannot be adopted.
  */
 int keep_adopt(struct keep *k, const int fd[KEEP_FILES]);
 /* Unmaps and closes the files. They live on if another process has them open. A keep
@@ -145,6 +202,20 @@ void keep_lease(struct keep *k, uint16_t owner, uint64_t granted, uint64_t ceili
 void keep_dead_ms(struct keep *k, uint16_t owner, uint32_t dead_ms);
 /* Invalidates the owner's record. */
 void keep_drop(struct keep *k, uint16_t owner);
+/* How many records of spaces are valid. */
+unsigned int keep_spaces(const struct keep *k);
+/* Record i, below KEEP_SPACES; NULL: it is not valid. */
+volatile struct keep_space *keep_space(const struct keep *k, unsigned int i);
+/* The record that keep_space_put() will take. -ENOSPC. */
+int keep_space_next(const struct keep *k);
+/* Writes a record whose space is complete; rec->valid is ignored. Returns its number;
+ * -ENOSPC. */
+int keep_space_put(struct keep *k, const struct keep_space *rec);
+/* Member `node` of record i; NULL: the files have no room for members. */
+volatile struct keep_member *keep_member(const struct keep *k, unsigned int i,
+					 unsigned int node);
+/* Invalidates record i. */
+void keep_space_drop(struct keep *k, unsigned int i);
 /* Stores whether all compute nodes are asked to leave. */
 void keep_draining(struct keep *k, bool on);
 /* Stores the id of the next session. */

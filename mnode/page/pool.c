@@ -5,33 +5,40 @@
 #include <string.h>
 #include "pool.h"
 
+_Static_assert(FREE_BLOCK == ODRP_WIRE_SLAB_PAGES, "a slab is a block");
+
 static void free_lists(struct pool *pool)
 {
-	free(pool->free);
+	free(pool->free.bit);
+	free(pool->free.block);
 	if (!pool->keep)
 		free(pool->owner);
 	free(pool->clean);
 }
 
-/* Pages with low numbers are handed out first. */
 static int make_lists(struct pool *pool)
 {
 	uint64_t page;
 
-	pool->free = malloc(pool->pages * sizeof(*pool->free));
+	free_map_init(&pool->free, pool->pages,
+		      calloc(free_map_words(pool->pages), sizeof(*pool->free.bit)),
+		      calloc(free_map_blocks(pool->pages), sizeof(*pool->free.block)));
 	pool->owner = pool->keep ? pool->keep->owner :
 				   calloc(pool->pages, sizeof(*pool->owner));
 	pool->clean = calloc(pool->pages, sizeof(*pool->clean));
-	if (!pool->free || !pool->owner || !pool->clean) {
+	if (!pool->free.bit || !pool->free.block || !pool->owner || !pool->clean) {
 		free_lists(pool);
 		return -ENOMEM;
 	}
 	/* New memory is zeroed by the kernel; the contents of adopted pages are unknown. */
 	memset(pool->clean, !pool->keep || !pool->keep->adopted,
 	       pool->pages * sizeof(*pool->clean));
-	for (page = pool->pages; page--; )
-		if (pool->owner[page] == POOL_NOBODY)
-			pool->free[pool->nr_free++] = page;
+	for (page = pool->pages; page--; ) {
+		if (pool->owner[page] != POOL_NOBODY)
+			continue;
+		free_map_put(&pool->free, page);
+		pool->nr_free++;
+	}
 	return 0;
 }
 
@@ -135,16 +142,16 @@ static void page_own(struct pool *pool, uint64_t page, uint16_t owner)
 
 int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr)
 {
-	uint32_t page;
-	uint64_t i;
+	uint64_t i, page;
 
 	if (nr > pool->nr_free)
 		return -ENOMEM;
 	for (i = 0; i < nr; i++) {
-		page = pool->free[--pool->nr_free];
+		page = free_map_take_any(&pool->free);
 		page_own(pool, page, owner);
 		ret_addr[i] = page_addr(page);
 	}
+	pool->nr_free -= nr;
 	return 0;
 }
 
@@ -178,17 +185,28 @@ static uint64_t find_run(const struct pool *pool, uint64_t nr)
 
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page)
 {
-	uint64_t first = nr ? find_run(pool, nr) : pool->pages, i, left = 0;
+	uint64_t first = nr ? find_run(pool, nr) : pool->pages, i;
 
 	if (first == pool->pages)
 		return -ENOMEM;
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
 		page_own(pool, first + i, owner);
-	for (i = 0; i < pool->nr_free; i++) {
-		if (pool->owner[pool->free[i]] == POOL_NOBODY)
-			pool->free[left++] = pool->free[i];
+		free_map_take(&pool->free, first + i);
 	}
-	pool->nr_free = left;
+	pool->nr_free -= nr;
+	*ret_page = first;
+	return 0;
+}
+
+int pool_take_slab(struct pool *pool, uint16_t owner, uint64_t *ret_page)
+{
+	uint64_t first = free_map_take_block(&pool->free), i;
+
+	if (first == FREE_NONE)
+		return -ENOMEM;
+	for (i = 0; i < ODRP_WIRE_SLAB_PAGES; i++)
+		page_own(pool, first + i, owner);
+	pool->nr_free -= ODRP_WIRE_SLAB_PAGES;
 	*ret_page = first;
 	return 0;
 }
@@ -202,13 +220,21 @@ static void put_free(struct pool *pool, uint64_t page)
 {
 	page_own(pool, page, POOL_NOBODY);
 	pool->clean[page] = false;
-	pool->free[pool->nr_free++] = page;
+	free_map_put(&pool->free, page);
+	pool->nr_free++;
 }
 
 void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr)
 {
 	while (nr--)
 		put_free(pool, page + nr);
+}
+
+void pool_withhold(struct pool *pool, uint64_t page, uint64_t nr)
+{
+	pool->nr_withheld += nr;
+	while (nr--)
+		page_own(pool, page + nr, POOL_WITHHELD);
 }
 
 bool pool_owns(const struct pool *pool, uint16_t owner, uint64_t addr)

@@ -9,6 +9,7 @@
 #define MNODE_POOL_H
 
 #include <nic/node.h>
+#include "free-map.h"
 #include "keep.h"
 #include "mem.h"
 #include "ring.h"
@@ -16,16 +17,18 @@
 
 #define POOL_NOBODY	0
 #define POOL_SPACES	UINT16_MAX	/* owner number of spaces */
+#define POOL_WITHHELD	(UINT16_MAX - 1) /* owner number of pages that nobody may have */
 
 /**
  * struct pool - the pages
  * @pdn:	protection domain of everything that chains touch
  * @pages:	number of pages
  * @page_mem, @page_key: the pages; the NIC sees them from WRC_POOL_IOVA on
- * @free, @nr_free: numbers of free pages
+ * @free, @nr_free: the free pages, and how many they are
  * @owner:	the owner of each page, or POOL_NOBODY
  * @keep:	files that hold pages and owners; NULL: the pool has its own memory
  * @clean:	for each page: it holds nobody's data; false if that is unknown
+ * @nr_withheld: pages of POOL_WITHHELD
  * @tables:	tables that arm chains again
  */
 struct pool {
@@ -34,11 +37,12 @@ struct pool {
 	uint64_t pages;
 	struct mem page_mem;
 	uint32_t page_key;
-	uint32_t *free;
+	struct free_map free;
 	uint64_t nr_free;
 	uint16_t *owner;
 	struct keep *keep;
 	bool *clean;
+	uint64_t nr_withheld;
 	struct tables tables;
 };
 
@@ -68,11 +72,15 @@ int pool_take(struct pool *pool, uint16_t owner, uint64_t nr, __u64 *ret_addr);
 /* Clears those of nr taken pages that are not clean.  Nobody but the caller may use the
  * pages yet.  Returns how many were cleared. */
 uint64_t pool_scrub(struct pool *pool, uint64_t nr, const __u64 *addr);
-/* Like pool_take(), for the last run of nr free pages; *ret_page: the first page.
- * -ENOMEM. */
+/* Like pool_take(), for the last run of nr free pages; *ret_page: the first page. Searches
+ * the whole pool: when the agent begins.  -ENOMEM. */
 int pool_take_run(struct pool *pool, uint16_t owner, uint64_t nr, uint64_t *ret_page);
+/* The same for the pages of a slab, without a search.  -ENOMEM. */
+int pool_take_slab(struct pool *pool, uint16_t owner, uint64_t *ret_page);
 /* Gives a run of pages back to the pool. */
 void pool_give_run(struct pool *pool, uint64_t page, uint64_t nr);
+/* Keeps a run of taken pages from everybody until the agent ends: a peer may reach them. */
+void pool_withhold(struct pool *pool, uint64_t page, uint64_t nr);
 /* The address of a page in the agent's memory. */
 void *pool_va(const struct pool *pool, uint64_t page);
 /* Takes a page back that neither its owner nor any NIC uses any more.  -EINVAL: addr is

@@ -435,6 +435,8 @@ static enum lend_todo sess_work(struct lender *l, struct sess *s)
 {
 	uint64_t about = lend_about(s), goal = lend_goal(s);
 
+	if (slabs_exist(&s->slabs))
+		return lend_slabs(l, s);
 	if (s->nr_taken)
 		return held_gather(l, s);
 	if (about < goal)
@@ -509,6 +511,8 @@ static void ring_fill_up(struct lender *l, struct sess *s, uint64_t most)
 
 static int fill_some(struct lender *l, struct sess *s)
 {
+	if (slabs_exist(&s->slabs))
+		return lend_fill_slabs(l, s);
 	ring_fill_up(l, s, FILL_STEP);
 	if (lend_about(s) >= lend_goal(s))
 		return 0;
@@ -541,7 +545,8 @@ static int settle_ring(struct sess *s)
 
 static int settle_pages(struct lender *l, struct sess *s)
 {
-	int r = ring_empty_down(l, s, EMPTY_STEP) ? fill_some(l, s) : -EAGAIN;
+	int r = slabs_exist(&s->slabs) || ring_empty_down(l, s, EMPTY_STEP) ?
+		fill_some(l, s) : -EAGAIN;
 
 	if (r != -EAGAIN)
 		sess_event(s, SESS_EV_FILLED);

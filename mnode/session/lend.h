@@ -8,7 +8,7 @@
  *	*about*	in its ring, in its table, or under way between the two
  *	*armed*	in page registers of its stores
  *	*held*	by the agent (struct held_pages), or in ring positions that the head has passed
- *		for the agent
+ *		for the agent; or in slabs that are cut (slabs.h)
  *
  * The lender adds and takes pages until the pages about are
  *
@@ -113,7 +113,8 @@ uint64_t lend_goal(const struct sess *s);
 /* How many pages of the session are about now. */
 static inline uint64_t lend_about(const struct sess *s)
 {
-	return s->lent - s->armed - s->astray - s->held.nr - s->nr_taken;
+	return s->lent - s->armed - s->astray - s->held.nr - s->nr_taken -
+	       slabs_cut_pages(&s->slabs);
 }
 
 /* Goes on with the batch that the NIC is moving, and begins no other one. True: there is
@@ -138,6 +139,11 @@ int lend_settle(struct lender *l, struct sess *s);
 int lend_fill(struct lender *l, struct sess *s);
 /* Pages that the pool has for rings. */
 uint64_t lend_pages(const struct lender *l);
+
+/* Does what is due first for a session with slabs: makes, cuts or returns one. (lend-slabs.c) */
+enum lend_todo lend_slabs(struct lender *l, struct sess *s);
+/* lend_fill() for such a session. */
+int lend_fill_slabs(struct lender *l, struct sess *s);
 
 /* Does one piece of work for one of the sessions, if there is any. */
 enum lend_todo lend_run(struct lender *l, struct sess *const *all, size_t nr);

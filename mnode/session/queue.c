@@ -291,11 +291,11 @@ void queue_bare_prog(struct wrc_prog *prog, enum odrp_wire_chain chain,
 }
 
 /* A queue pair that never sends; the compute node READs and WRITEs through it. */
-static int make_bare(struct queue *q)
+static int make_bare(struct queue *q, uint32_t pdn)
 {
 	struct nic *nic = nic_of(q);
 	struct nic_qp_attr client = {
-		.pdn = q->keys->pdn,
+		.pdn = pdn,
 		.access = NIC_REMOTE_READ | NIC_REMOTE_WRITE,
 	};
 	int r;
@@ -346,7 +346,7 @@ int queue_begin(const struct queue_on *on, const struct wrc_prog *prog,
 	q->keys = on->keys;
 	q->bare = !prog->nr_insn;
 	if (q->bare) {
-		r = make_bare(q);
+		r = make_bare(q, q->keys ? q->keys->pdn : on->bare_pdn);
 		if (r)
 			goto free_queue;
 		*ret_queue = q;

@@ -73,7 +73,8 @@ struct queue_on {
 	struct pool *pool;
 	const struct ring *ring;
 	const struct tt *tt;
-	const struct keys *keys;	/* NULL: chains translate */
+	const struct keys *keys;	/* NULL: chains translate, or there are none */
+	uint32_t bare_pdn;		/* without keys: domain of queue pairs without a chain */
 	bool huge;			/* arenas on huge pages if there are any */
 };
 
@@ -109,13 +110,13 @@ int queue_stop(struct queue *q);
 int queue_position(const struct queue *q, uint16_t *ret_bb);
 /* The number of holders: each instance, or the chain as a whole. */
 unsigned int queue_nr_holders(const struct queue *q);
-/* What a holder has taken and not put yet.  Exact when the queue is stopped or the NIC is
- * frozen. */
+/* Finds what a holder has taken and not put yet.  Exact when the queue is stopped or the
+ * NIC is frozen. */
 int queue_held(const struct queue *q, uint16_t bb, unsigned int holder,
 	       struct wrc_held *ret_held);
 /* True if a queue pair is in error: the chain does not run any more. */
 bool queue_broken(const struct queue *q, uint8_t *ret_syndrome);
-/* What to ask the NIC about the queue, and its answer: counts requests.  True: as
+/* The question to the NIC about the queue, and its answer: counts requests.  True: as
  * queue_broken(). */
 void queue_look(const struct queue *q, struct nic_look *ret_look);
 bool queue_seen(struct queue *q, const struct nic_seen *seen, uint8_t *ret_syndrome);

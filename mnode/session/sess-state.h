@@ -100,7 +100,7 @@ enum setup_action {
 	SETUP_NR_ACTIONS,
 };
 
-/* What stopped chains have left wrong; the next tick acts on it. */
+/* Damage that stopped chains have left; the next tick acts on it. */
 enum sess_damage {
 	DAMAGE_NONE,
 	DAMAGE_RING,		/* a store met an empty ring position: to be sorted */

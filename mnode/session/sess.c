@@ -9,17 +9,21 @@
 
 /* Work per turn of the event loop: some milliseconds at most. */
 #define KEYS_STEP	8
+#define SLABS_STEP	16
 #define MAP_STEP	(16 * 1024)	/* slots */
 
-static int make_tt(struct sess *s)
+/* With slabs, the memory has their records, and no NIC reaches it. */
+static int make_tt(struct sess *s, bool direct)
 {
 	size_t len = s->tt.nr_slots * sizeof(__be64);
 	struct nic *nic = s->pool->nic;
 	int r;
 
+	if (direct)
+		len = slabs_record_len(s->tt.nr_slots);
 	r = s->pool->keep ? keep_table(s->pool->keep, s->owner, len, &s->tt.mem) :
 			    mem_map(len, 0, &s->tt.mem);
-	if (r)
+	if (r || direct)
 		return r;
 	s->tt.entries = s->tt.mem.va;
 	r = nic->ops->mr_reg(nic, s->pool->pdn, s->tt.mem.va, len, 0, NIC_ALL,
@@ -39,7 +43,8 @@ static bool shrink_tt(struct sess *s)
 
 static void free_tt(struct sess *s)
 {
-	s->pool->nic->ops->mr_dereg(s->pool->nic, s->tt.key);
+	if (s->tt.key)
+		s->pool->nic->ops->mr_dereg(s->pool->nic, s->tt.key);
 	mem_unmap(&s->tt.mem);
 }
 
@@ -54,12 +59,32 @@ int sess_make_ctl(const struct sess *s, struct ctlq *ret_ctl)
 			 sizeof(struct odrp_wire_signed_grant));
 }
 
+/* An older agent may have served the session meanwhile, and have ended what it did not know. */
+void sess_resume_beats(struct sess *s, uint32_t features)
+{
+	if (!(features & ODRP_WIRE_F_LONG_BEAT) && !slabs_exist(&s->slabs))
+		s->long_beats = false;
+	s->tells_kept = s->long_beats && features & ODRP_WIRE_F_KEPT;
+	s->lease.asks = s->long_beats && features & ODRP_WIRE_F_ASKS;
+}
+
+void sess_count_use(struct sess *s, uint32_t ms)
+{
+	use_count(&s->use, sess_is_live(s) ? s->kept : 0, s->lent, ms);
+}
+
 static uint32_t beat_len(const struct sess *s)
 {
 	return odrp_wire_beat_len(s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0);
 }
 
-static int make_admin(struct sess *s)
+/* The bitmap of held slabs is behind the heartbeat. */
+static size_t beat_room(const struct sess *s, bool direct)
+{
+	return direct ? sizeof(*s->beat) + odrp_wire_held_len(s->tt.nr_slots) : beat_len(s);
+}
+
+static int make_admin(struct sess *s, bool direct)
 {
 	struct nic *nic = s->pool->nic;
 	int r;
@@ -67,18 +92,19 @@ static int make_admin(struct sess *s)
 	r = nic->ops->pd_alloc(nic, &s->admin_pdn);
 	if (r)
 		return r;
-	r = mem_map(sizeof(*s->beat), MEM_POPULATE, &s->beat_mem);
+	r = mem_map(beat_room(s, direct), MEM_POPULATE, &s->beat_mem);
 	if (r)
 		goto free_pd;
 	s->beat = s->beat_mem.va;
 	r = nic->ops->mr_reg(nic, s->admin_pdn, s->beat_mem.va,
-			     beat_len(s), SESS_BEAT_IOVA,
+			     beat_room(s, direct), SESS_BEAT_IOVA,
 			     NIC_LOCAL_WRITE | NIC_REMOTE_WRITE, &s->beat_key);
 	if (r)
 		goto unmap;
-	r = nic->ops->mr_reg(nic, s->admin_pdn, s->tt.mem.va,
-			     s->tt.nr_slots * sizeof(__be64), 0,
-			     NIC_REMOTE_READ, &s->tt_rkey);
+	if (!direct)
+		r = nic->ops->mr_reg(nic, s->admin_pdn, s->tt.mem.va,
+				     s->tt.nr_slots * sizeof(__be64), 0,
+				     NIC_REMOTE_READ, &s->tt_rkey);
 	if (r)
 		goto dereg_beat;
 	r = sess_make_ctl(s, &s->ctl);
@@ -87,7 +113,8 @@ static int make_admin(struct sess *s)
 	return 0;
 
 dereg_tt:
-	nic->ops->mr_dereg(nic, s->tt_rkey);
+	if (!direct)
+		nic->ops->mr_dereg(nic, s->tt_rkey);
 dereg_beat:
 	nic->ops->mr_dereg(nic, s->beat_key);
 unmap:
@@ -102,6 +129,9 @@ static int begin_keys(struct sess *s, const struct sess_attr *attr)
 {
 	int r;
 
+	if (attr->direct)
+		return slabs_begin(&s->slabs, s->pool, s->admin_pdn, s->tt.nr_slots,
+				   s->tt.mem.va);
 	if (!attr->keyed)
 		return 0;
 	s->else_chains = attr->else_chains;
@@ -140,19 +170,23 @@ static void free_lists(struct sess *s)
 
 /* Room for all pages that the session may be lent, and for pages that a broken store has
  * left in the table instead of its register. */
-static int make_ring(struct sess *s)
+static int make_ring(struct sess *s, bool direct)
 {
 	return ring_init(&s->ring, s->pool->nic, s->pool->pdn,
-			 s->lease.cap + s->lease.slack + s->claim);
+			 direct ? 1 : s->lease.cap + s->lease.slack + s->claim);
 }
 
-uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, bool keyed)
+uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots,
+		       const struct sess_attr *attr)
 {
 	/* the table, and a ring with room for all pages twice */
 	uint64_t bytes = nr_slots * sizeof(__be64) + 2 * pool->pages * sizeof(__be64);
 	uint64_t keys = (nr_slots + WRC_KEY_SLOTS - 1) / WRC_KEY_SLOTS;
 
-	if (!keyed)
+	/* of each slab its record, the entry of the table, the key, and two bits */
+	if (attr->direct)
+		return odrp_wire_max_slabs(nr_slots) * 48;
+	if (!attr->keyed)
 		return bytes;
 	/* the key map, the numbers of keys twice, and the NIC's entries, of 16 bytes */
 	return bytes + nr_slots * sizeof(struct wrc_keymap) +
@@ -171,7 +205,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	s->wire_id = attr->wire_id;
 	s->owner = attr->owner;
 	s->claim = attr->claim;
-	s->metadata = sess_metadata(pool, hello->nr_slots, attr->keyed);
+	s->metadata = sess_metadata(pool, hello->nr_slots, attr);
 	s->lease = attr->lease;
 	s->pool = pool;
 	s->nr_queues = hello->queue;
@@ -179,6 +213,8 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	s->instances = hello_instances(hello->depth);
 	s->tt.nr_slots = hello->nr_slots;
 	s->long_beats = hello->features & ODRP_WIRE_F_LONG_BEAT;
+	s->tells_kept = s->long_beats && hello->features & ODRP_WIRE_F_KEPT;
+	s->lease.asks = s->long_beats && hello->features & ODRP_WIRE_F_ASKS;
 	r = make_lists(s);
 	if (r)
 		goto free_sess;
@@ -188,13 +224,13 @@ int sess_new(struct pool *pool, const struct hello *hello,
 		r = -EIO;
 		goto free_sess;
 	}
-	r = make_tt(s);
+	r = make_tt(s, attr->direct);
 	if (r)
 		goto free_sess;
-	r = make_ring(s);
+	r = make_ring(s, attr->direct);
 	if (r)
 		goto free_table;
-	r = make_admin(s);
+	r = make_admin(s, attr->direct);
 	if (r)
 		goto free_ring;
 	r = begin_keys(s, attr);
@@ -237,9 +273,16 @@ int sess_make_map(struct sess *s)
 	return keys_exist(&s->keys) ? keys_map(&s->keys, MAP_STEP) : 0;
 }
 
+/* A session that has not ended goes on with another agent: its pages stay as recorded. */
 bool sess_drop_keys(struct sess *s)
 {
-	return keys_drop(&s->keys, KEYS_STEP);
+	bool ends = s->state == SESS_ENDING;
+	uint64_t before = s->pool->nr_withheld;
+	bool gone = keys_drop(&s->keys, KEYS_STEP) &&
+		    slabs_drop(&s->slabs, SLABS_STEP, ends);
+
+	s->lent -= s->pool->nr_withheld - before;
+	return gone;
 }
 
 /* ---- adopted sessions ------------------------------------------------------------ */
@@ -280,8 +323,10 @@ int sess_adopt(struct pool *pool, const volatile struct keep_record *rec,
 	memcpy(s->name, (const char *)rec->name, sizeof(s->name));
 	s->peer_ip = rec->peer_ip;
 	s->asked_dead_ms = rec->dead_ms;
-	s->lent = count_mapped(s);
+	s->lent = attr->direct ? (uint64_t)s->slabs.nr * ODRP_WIRE_SLAB_PAGES :
+				 count_mapped(s);
 	lease_adopt(&s->lease, s->lent);
+	s->kept = s->lent;
 	s->had_queue = true;
 	sess_setup(s, SETUP_EV_SEEN);
 	sess_event(s, SESS_EV_ADOPTED);
@@ -328,8 +373,10 @@ static int refill_some(struct sess *s)
 
 int sess_restore(struct sess *s)
 {
-	int r;
+	int r = slabs_exist(&s->slabs) ? slabs_restore(&s->slabs, SLABS_STEP) : 0;
 
+	if (r)
+		return r;
 	if (keys_exist(&s->keys)) {
 		r = keys_make(&s->keys, KEYS_STEP);
 		if (!r)
@@ -346,6 +393,13 @@ int sess_restore(struct sess *s)
 	return 0;
 }
 
+/* How pages are found. */
+static uint32_t sess_features(const struct sess *s)
+{
+	return slabs_exist(&s->slabs) ? ODRP_WIRE_F_DIRECT :
+	       keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0;
+}
+
 void sess_keep(const struct sess *s)
 {
 	struct keep_record rec = {
@@ -353,7 +407,7 @@ void sess_keep(const struct sess *s)
 		.cap = s->lease.cap, .slack = s->lease.slack,
 		.granted = s->lease.granted, .ceiling = s->lease.ceiling,
 		.claim = s->claim, .peer_ip = s->peer_ip,
-		.features = (keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
+		.features = sess_features(s) |
 			    (s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0),
 		.dead_ms = s->asked_dead_ms,
 		.nr_queues = s->nr_queues, .depth = s->depth,
@@ -461,10 +515,14 @@ void sess_accept_priv(const struct sess *s, const struct conf *conf,
 		.dead_ms_max = htobe32(s->long_beats ? dead_ms_max(conf) : 0),
 		.tt_rkey = htobe32(s->tt_rkey),
 		.lease = htobe64(s->lease.granted),
-		.features = htobe32((keys_exist(&s->keys) ? ODRP_WIRE_F_KEYED : 0) |
+		.features = htobe32(sess_features(s) |
 				    (s->signs ? ODRP_WIRE_F_SIGNED : 0) |
-				    (s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0)),
-		.keys_rkey = htobe32(s->keys.published_key),
+				    (s->long_beats ? ODRP_WIRE_F_LONG_BEAT : 0) |
+				    (s->tells_kept ? ODRP_WIRE_F_KEPT : 0) |
+				    (s->lease.asks ? ODRP_WIRE_F_ASKS : 0)),
+		.keys_rkey = htobe32(slabs_exist(&s->slabs) ? s->slabs.published_key :
+							     s->keys.published_key),
+		.log_slab = slabs_exist(&s->slabs) ? ODRP_WIRE_LOG_SLAB : 0,
 	};
 }
 
@@ -508,6 +566,7 @@ void sess_detach(struct sess *s)
 	forget_beat(s);
 	s->drain_sent = false;
 	lease_detach(&s->lease);
+	slabs_forget(&s->slabs);
 }
 
 void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id)
@@ -575,17 +634,23 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	if (!r || !s->signs)
 		s->accepted = beat;
 	if (r) {
-		s->silent_ms += elapsed_ms;
+		s->silent_ms += s->heard ? 0 : elapsed_ms;
+		s->heard = s->heard && !elapsed_ms;
 		s->wrong_macs += r == -EKEYREJECTED && elapsed_ms;
 		return false;
 	}
 	s->last_beat = be64toh(beat.beat);
 	s->silent_ms = 0;
+	s->heard = !elapsed_ms;
 	s->wrong_macs = 0;
 	s->beats++;
 	s->asked_dead_ms = be32toh(beat.dead_ms);
+	s->kept = be64toh(s->tells_kept ? beat.kept : beat.used);
+	if (slabs_exist(&s->slabs))
+		slabs_heard(&s->slabs, (const volatile uint8_t *)(s->beat + 1), beat.slabs);
 	lease_beat(&s->lease, be64toh(beat.used), be64toh(beat.want),
 		   be64toh(beat.lease_held), beat.ctl_rkey != 0);
+	s->unanswered = s->lease.asks && s->lease.want > s->lease.granted;
 	return true;
 }
 
@@ -604,6 +669,9 @@ int sess_grant(struct sess *s)
 		.epoch = htobe64(s->epoch + 1),
 		.lease = htobe64(s->lease.target),
 		.flags = htobe32(s->drain ? ODRP_WIRE_GRANT_DRAIN : 0),
+		.slabs = htobe32(s->slabs.top),
+		.back = htobe32(slabs_over(&s->slabs, s->lease.target)),
+		.heard = htobe32(s->lease.asks ? s->last_beat : 0),
 	};
 	if (s->signs)
 		auth_sign_grant(&s->key, s->handle, g);
@@ -620,6 +688,8 @@ int sess_grant(struct sess *s)
 	s->epoch++;
 	s->grants++;
 	s->drain_sent = s->drain;
+	s->slabs.untold = false;
+	s->unanswered = false;
 	return 0;
 }
 

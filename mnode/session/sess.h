@@ -10,18 +10,20 @@
 #ifndef MNODE_SESS_H
 #define MNODE_SESS_H
 
+#include "../../userspace/host/idents.h"
 #include "../lease/lease.h"
 #include "../lease/shares.h"
+#include "../lease/use.h"
 #include "../peer/hello.h"
-#include "../peer/idents.h"
 #include "ctlq.h"
 #include "keys.h"
 #include "queue.h"
 #include "sess-state.h"
+#include "slabs.h"
 
 #define SESS_TAKE_BATCH	512	/* pages that are taken out of a ring at a time */
 
-/* What is logged once for a session: bits of @logged. */
+/* Events that are logged once for a session: bits of @logged. */
 #define SESS_LOG_FORGED		(1u << 0)	/* a forged heartbeat */
 #define SESS_LOG_OVERDRAWN	(1u << 1)	/* more pages in use than granted */
 #define SESS_LOG_UNSTOPPED	(1u << 2)	/* a queue that does not stop */
@@ -29,13 +31,13 @@
 /**
  * struct asked - a checked connection request
  * @handle:	of the pass of the peer; 0: the peer has proved no name
- * @seal:	key material for the answer
+ * @signer:	key material for the answer
  */
 struct asked {
 	struct nic_event ev;
 	struct hello hello;
 	uint64_t handle;
-	struct seal seal;
+	struct idents_signer signer;
 };
 
 /**
@@ -77,7 +79,7 @@ struct held_pages {
  * @name:	the identity that owns the session; "": whoever has the token
  * @share:	the limits that apply to the session
  * @handle:	of the pass of the present connection; 0: it came by the token
- * @seal:	OPENING: key material for the accept
+ * @signer:	OPENING: key material for the accept
  * @cm_id:	the admin connection; 0: there is none, see sess_attached()
  * @nr_queues, @depth: as granted
  * @instances:	of each chain
@@ -87,11 +89,19 @@ struct held_pages {
  *		translation table and the published keys
  * @tt_rkey:	key of the translation table for those READs
  * @keys:	translation in the NIC; all 0 if chains translate
+ * @slabs:	direct slabs; all 0 if there are none. Else the session has no chains, and no
+ *		translation table: @tt.mem has the records of slabs
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the compute node WRITEs its heartbeat
  * @accepted:	the last heartbeat that was accepted
  * @last_beat, @silent_ms: number of that heartbeat; milliseconds since then
+ * @heard:	it came after the last tick
+ * @unanswered:	it wants more than is granted, and is to be answered
  * @long_beats:	heartbeats have all fields (ODRP_WIRE_F_LONG_BEAT)
+ * @tells_kept:	heartbeats tell which pages are kept (ODRP_WIRE_F_KEPT)
+ * @kept:	pages whose contents can still be asked for, as the last accepted heartbeat
+ *		says; of one that does not tell, those that it uses
+ * @use:	pages by time
  * @asked_dead_ms: how long the session is to be kept when it is silent, as its last
  *		accepted heartbeat asks; 0: it asks for nothing
  * @signs:	heartbeats and grants have a MAC (ODRP_WIRE_F_SIGNED)
@@ -124,7 +134,7 @@ struct sess {
 	char name[ODRP_AUTH_NAME];
 	struct share *share;
 	uint64_t handle;
-	struct seal seal;
+	struct idents_signer signer;
 	__be32 peer_ip;
 	uint32_t cm_id;
 	uint16_t nr_queues, depth, instances;
@@ -140,6 +150,7 @@ struct sess {
 	struct tt tt;
 	uint32_t admin_pdn, tt_rkey;
 	struct keys keys;
+	struct slabs slabs;
 	struct ctlq ctl;
 	struct mem beat_mem;
 	volatile struct odrp_wire_beat *beat;
@@ -147,7 +158,10 @@ struct sess {
 	struct odrp_wire_beat accepted;
 	uint64_t last_beat;
 	uint32_t silent_ms;
-	bool long_beats;
+	bool heard, unanswered;
+	bool long_beats, tells_kept;
+	uint64_t kept;
+	struct use use;
 	uint32_t asked_dead_ms;
 	bool signs, has_key;
 	struct auth_key key;
@@ -170,9 +184,10 @@ struct sess {
 };
 
 /*
- * What a session has beside the contents of its hello.
+ * Attributes of a session that its hello does not have.
  * @token:	of a session that another agent has begun; else 0: a token is drawn
  * @keyed:	make keys for translation in the NIC
+ * @direct:	the session has direct slabs, and no chains
  * @else_chains: if the NIC cannot make the keys, chains translate
  */
 struct sess_attr {
@@ -181,12 +196,12 @@ struct sess_attr {
 	uint16_t owner;
 	uint64_t claim;
 	struct lease lease;
-	bool keyed, else_chains;
+	bool keyed, else_chains, direct;
 };
 
 /* Bytes that a session takes outside the pool, as far as they grow with its slots and with
  * the pool: table, ring, keys. */
-uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, bool keyed);
+uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, const struct sess_attr *attr);
 /* Makes a session in state OPENING.  hello: checked, of role admin. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);
@@ -209,6 +224,15 @@ void sess_keep_changes(const struct sess *s);
 int sess_make(struct sess *s);
 /* Makes a piece of the key map that the first I/O connection needs.  -EAGAIN: there is more. */
 int sess_make_map(struct sess *s);
+/* The session is resumed by a hello with these features. */
+void sess_resume_beats(struct sess *s, uint32_t features);
+/* Counts the session's pages for so long. */
+void sess_count_use(struct sess *s, uint32_t ms);
+/* True if the NIC has keys by which the compute node reaches pages. */
+static inline bool sess_has_keys(const struct sess *s)
+{
+	return keys_exist(&s->keys) || slabs_exist(&s->slabs);
+}
 /* Drops a piece of the keys.  True: they are gone. */
 bool sess_drop_keys(struct sess *s);
 /* Wipes and frees the request at *asked, if there is one, without answering it.  The
