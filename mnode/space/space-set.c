@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "../log.h"
-#include "space-set.h"
+#include "silence.h"
 
 uint32_t space_set_digest(const struct conf_space *conf, unsigned int node)
 {
@@ -18,19 +18,23 @@ uint32_t space_set_digest(const struct conf_space *conf, unsigned int node)
 		htole64(node), htole64(conf->size), htole64(conf->chunk),
 		htole64(conf->clients),
 	};
+	const uint64_t lost_ms = htole64(conf->lost_ms);
 	XXH3_state_t state;
 
 	XXH3_64bits_reset(&state);
 	XXH3_64bits_update(&state, conf->name, strlen(conf->name));
 	XXH3_64bits_update(&state, conf->nodes, conf->nr_nodes * sizeof(conf->nodes[0]));
 	XXH3_64bits_update(&state, numbers, sizeof(numbers));
+	/* Agents that do not know this setting are members of sets without it. */
+	if (conf->lost_ms)
+		XXH3_64bits_update(&state, &lost_ms, sizeof(lost_ms));
 	return XXH3_64bits_digest(&state);
 }
 
 static const char *member_name(const struct space_member *member,
 			       char name[INET_ADDRSTRLEN])
 {
-	return inet_ntop(AF_INET, &member->ip, name, INET_ADDRSTRLEN);
+	return inet_ntop(AF_INET, &member->l.link.ip, name, INET_ADDRSTRLEN);
 }
 
 /* Logs a trouble when it changes. */
@@ -45,112 +49,155 @@ static void member_trouble(const struct space_set *set, struct space_member *mem
 	member->trouble = trouble;
 }
 
-/* ---- questions --------------------------------------------------------------------- */
+/* ---- the link of a question's call ------------------------------------------------- */
 
-static void question_end(struct space_set *set, struct space_member *member)
+static struct space_member *member_of(struct far_link *link)
 {
-	if (!member->conn)
-		return;
-	set->host->dev->ops->release(set->host->dev, member->conn);
-	far_qp_free(&member->qp);
-	member->conn = 0;
+	return (struct space_member *)link;
 }
 
-static void member_unreachable(const struct space_set *set, struct space_member *member,
-			       int r)
+static int link_connect(struct far_link *link, const void *priv, size_t len)
 {
-	member_trouble(set, member, r == -EOPNOTSUPP ?
-		       "cannot be asked: this NIC only listens" :
-		       "cannot be asked: its address cannot be reached");
-}
+	struct space_member *member = member_of(link);
+	struct nic *dev = member->l.dev;
+	int r = dev->ops->connect(dev, link->ip, ODRP_FAR_PORT, link->qpn, priv, len,
+				  &member->conn);
 
-static int question_send(struct space_set *set, struct space_member *member,
-			 const struct odrp_far_hello *hello)
-{
-	struct nic *dev = set->host->dev;
-	struct odrp_auth_far req;
-
-	if (!*member->key)
-		return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn,
-					 hello, sizeof(*hello), &member->conn);
-	initiator_sign(&member->initiator, hello, member->qp.qpn, &req);
-	return dev->ops->connect(dev, member->ip, ODRP_FAR_PORT, member->qp.qpn, &req,
-				 sizeof(req), &member->conn);
-}
-
-/* False: there is no pass yet; the question is asked when the handshake is done. */
-static bool member_knows_us(struct space_set *set, struct space_member *member)
-{
-	const struct ident *ident;
-	int r;
-
-	if (!*member->key || member->initiator.state == INITIATOR_PASSED)
-		return true;
-	if (initiator_under_way(&member->initiator))
-		return false;
-	ident = idents_find(set->idents, member->key);
-	if (!ident) {
-		member_trouble(set, member, "cannot be asked: its secret is not there");
-		return false;
-	}
-	r = initiator_begin(&member->initiator, member->ip, member->key,
-			    ident->secrets.secret[0], set->now);
+	member->event.kind = FAR_NEWS_NONE;
 	if (r)
-		member_unreachable(set, member, r);
-	return false;
-}
-
-static void question_ask(struct space_set *set, struct space_member *member,
-			 enum odrp_far_role role, uint32_t number)
-{
-	struct far_host *host = set->host;
-	struct odrp_far_hello hello = {
-		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
-		.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.role = role, .attach = cpu_to_be64(set->life),
-		.number = cpu_to_be32(number),
-	};
-	int r;
-
-	if (member->conn || !member_knows_us(set, member))
-		return;
-	memcpy(hello.name, set->conf->name, strlen(set->conf->name));
-	r = far_qp_new(host->dev, host->pdn, host->cqn, 0, 0, &member->qp);
-	if (r)
-		return;
-	r = question_send(set, member, &hello);
-	if (r) {
-		far_qp_free(&member->qp);
 		member->conn = 0;
-		member_unreachable(set, member, r);
-		return;
-	}
-	member->role = role;
-	member->number = number;
+	return r;
 }
+
+static void link_poll(struct far_link *link, struct far_news *ret_news)
+{
+	struct space_member *member = member_of(link);
+
+	*ret_news = member->event;
+	member->event.kind = FAR_NEWS_NONE;
+	if (ret_news->kind == FAR_NEWS_NONE && !far_nic_link_take(&member->l, ret_news))
+		ret_news->kind = FAR_NEWS_NONE;
+}
+
+static void link_close(struct far_link *link)
+{
+	struct space_member *member = member_of(link);
+	struct nic *dev = member->l.dev;
+
+	if (member->conn) {
+		dev->ops->disconnect(dev, member->conn);
+		dev->ops->release(dev, member->conn);
+	}
+	member->conn = 0;
+	far_nic_link_free(&member->l);
+}
+
+static uint64_t link_now(struct far_link *link)
+{
+	return member_of(link)->set->now;
+}
+
+static const struct far_link_ops link_ops = {
+	.open = far_nic_link_open, .connect = link_connect, .send = far_nic_link_send,
+	.poll = link_poll, .close = link_close, .now = link_now,
+};
 
 /* ---- answers ----------------------------------------------------------------------- */
+
+enum space_member_state space_member_next(enum space_member_state state,
+					  enum space_member_event event)
+{
+	/* 0 is ABSENT, which nothing leads to: the event changes nothing. */
+	static const uint8_t next[SPACE_MEMBER_NR_STATES][SPACE_MEMBER_NR_EVENTS] = {
+		[SPACE_MEMBER_ABSENT] = {
+			[SPACE_MEMBER_OTHER]	= SPACE_MEMBER_JOINED,
+		},
+		[SPACE_MEMBER_JOINED] = {
+			[SPACE_MEMBER_OTHER]	= SPACE_MEMBER_EMPTY,
+			[SPACE_MEMBER_DECLARE]	= SPACE_MEMBER_DECLARED,
+		},
+		[SPACE_MEMBER_EMPTY] = {
+			[SPACE_MEMBER_SAME]	= SPACE_MEMBER_JOINED,
+			[SPACE_MEMBER_DECLARE]	= SPACE_MEMBER_DECLARED,
+		},
+		[SPACE_MEMBER_DECLARED] = {
+			[SPACE_MEMBER_COUNT]	= SPACE_MEMBER_LOST,
+		},
+		[SPACE_MEMBER_LOST] = {
+			[SPACE_MEMBER_OTHER]	= SPACE_MEMBER_JOINED,
+		},
+	};
+
+	return next[state][event] ? next[state][event] : state;
+}
+
+/* True: the state has changed. */
+static bool member_event(struct space_set *set, struct space_member *member,
+			 enum space_member_event event)
+{
+	enum space_member_state was = member->state;
+
+	member->state = space_member_next(was, event);
+	set->changed |= member->state != was;
+	return member->state != was;
+}
+
+/* Has the member another part than the arbiter knows, and is it one? */
+static bool part_is_new(const struct space_member *member, uint32_t generation)
+{
+	return generation && (member->state == SPACE_MEMBER_ABSENT ||
+			      member->state == SPACE_MEMBER_LOST);
+}
+
+static void member_answers(struct space_set *set, struct space_member *member,
+			   uint32_t generation)
+{
+	char name[INET_ADDRSTRLEN];
+	bool new;
+
+	if (generation == member->generation) {
+		member_event(set, member, SPACE_MEMBER_SAME);
+		return;
+	}
+	new = part_is_new(member, generation);
+	if (member->state == SPACE_MEMBER_LOST && !new)
+		return;
+	if (!member_event(set, member, SPACE_MEMBER_OTHER))
+		return;
+	/* Nothing is in a set that has not opened: another empty part is as good. */
+	if (set->space->closed && !new) {
+		member->state = SPACE_MEMBER_ABSENT;
+		member->generation = 0;
+		return;
+	}
+	if (member->state == SPACE_MEMBER_EMPTY)
+		log_warning("space %s: memory node %s has lost its part: if nobody brings it "
+			    "back, \"odrpctl mnode lost %s %u\" lets an empty one begin",
+			    set->conf->name, member_name(member, name), set->conf->name,
+			    (unsigned int)(member - set->members) + 1);
+	if (!new)
+		return;
+	if (member->generation) {
+		member->losses++;
+		log_info("space %s: memory node %s is back with an empty part",
+			 set->conf->name, member_name(member, name));
+	}
+	member->generation = generation;
+}
 
 static void member_joins(struct space_set *set, struct space_member *member,
 			 const struct odrp_far_member *answer)
 {
 	unsigned int node = member - set->members + 1;
-	uint32_t generation = be32_to_cpu(answer->generation);
-	char name[INET_ADDRSTRLEN];
 
 	if (be32_to_cpu(answer->digest) != space_set_digest(set->conf, node)) {
 		member_trouble(set, member, "has other settings of it; expected the same "
-			       "nodes, size, chunk and clients");
+			       "nodes, size, chunk, clients and lost-ms");
+		member->known = false;
 		return;
 	}
-	if (member->generation && member->generation != generation) {
-		log_warning("space %s: memory node %s has begun anew, and lost its part",
-			    set->conf->name, member_name(member, name));
-		set->lost = true;
-		return;
-	}
-	member->generation = generation;
-	member->joined = true;
+	member_answers(set, member, be32_to_cpu(answer->generation));
+	silence_ends(member, be32_to_cpu(answer->generation), answer->turn);
 	member_trouble(set, member, NULL);
 }
 
@@ -167,6 +214,10 @@ static void member_refuses(struct space_set *set, struct space_member *member,
 	case ODRP_FAR_E_RIGHTS:
 		member_trouble(set, member, "does not take this one for the arbiter");
 		return;
+	case ODRP_FAR_E_PART:
+		member_trouble(set, member, "keeps its part, which only an arbiter with node-keys "
+			       "may empty: stop the agent there, and start it again");
+		return;
 	case ODRP_FAR_E_VERSION:
 		member_trouble(set, member, "speaks another version of the protocol");
 		return;
@@ -175,52 +226,109 @@ static void member_refuses(struct space_set *set, struct space_member *member,
 	}
 }
 
-/* Parses an answer.  -EPROTO: it is not an answer to this arbiter; -EKEYREJECTED: wrong
- * MAC.  Transports pad private data with zeros. */
-static int answer_parse(const struct nic_event *event, const struct space_member *member,
-			struct odrp_far_reject *ret_head,
-			struct odrp_far_member *ret_member)
+static void question_answered(struct space_set *set, struct space_member *member)
 {
-	size_t len = sizeof(*ret_head);
-
-	if (event->type != NIC_GONE || event->reason != NIC_REJECTED ||
-	    event->priv_len < len + sizeof(*ret_member) + ODRP_AUTH_MAC)
-		return -EPROTO;
-	memcpy(ret_head, event->priv, sizeof(*ret_head));
-	memcpy(ret_member, event->priv + len, sizeof(*ret_member));
-	if (be32_to_cpu(ret_head->magic) != ODRP_FAR_MAGIC)
-		return -EPROTO;
-	if (member->role == ODRP_FAR_JOIN && !ret_head->status)
-		len += sizeof(*ret_member);
-	return *member->key ? initiator_check(&member->initiator, event->priv, len,
-					      event->priv + len) : 0;
-}
-
-static void answer_note(struct space_set *set, struct space_member *member,
-			const struct nic_event *event)
-{
+	const struct far_news *news = &member->call.news;
 	struct odrp_far_reject head;
-	struct odrp_far_member answer;
-	unsigned int status;
-	int r = answer_parse(event, member, &head, &answer);
+	struct odrp_far_member answer = { .turn = 0 };
+	size_t len = news->len < sizeof(head) ? 0 : news->len - sizeof(head);
 
-	/* The node has restarted and does not know the pass, or another machine has
-	 * answered. */
-	if (r == -EKEYREJECTED) {
-		initiator_drop(&member->initiator);
-		return;
-	}
-	if (r) {
+	/* Transports pad private data with zeros. */
+	if (far_call_accepted(&member->call) || len < offsetof(struct odrp_far_member, turn)) {
 		member_trouble(set, member, "does not answer");
 		return;
 	}
-	status = be16_to_cpu(head.status);
-	if (status)
-		member_refuses(set, member, status);
-	else if (member->role == ODRP_FAR_JOIN)
+	memcpy(&head, news->bytes, sizeof(head));
+	memcpy(&answer, news->bytes + sizeof(head), len < sizeof(answer) ? len : sizeof(answer));
+	if (head.status)
+		member_refuses(set, member, be16_to_cpu(head.status));
+	else if (member->call.hello.role == ODRP_FAR_JOIN)
 		member_joins(set, member, &answer);
 	else
-		member->cut[member->number] = member->incarnation;
+		member->cut[be32_to_cpu(member->call.hello.number)] = member->incarnation;
+}
+
+/* The call has failed in state `was`. */
+static void question_failed(struct space_set *set, struct space_member *member,
+			    enum far_call_state was)
+{
+	const struct far_call *call = &member->call;
+
+	if (call->late && was != FAR_CALL_ASKED)
+		member_trouble(set, member, "does not answer the handshake in time");
+	else if (call->late || call->err == -ECONNREFUSED)
+		member_trouble(set, member, "does not answer");
+	else if (call->err == -EKEYREJECTED || call->err == -EPROTO || call->err == -ESTALE)
+		member_trouble(set, member, "has another secret than this one");
+	else if (call->err == -EOPNOTSUPP)
+		member_trouble(set, member, "cannot be asked: this NIC only listens");
+	else if (call->err != -ENOMEM && call->err != -EINPROGRESS)
+		member_trouble(set, member,
+			       "cannot be asked: its address cannot be reached");
+}
+
+/* ---- questions --------------------------------------------------------------------- */
+
+static void question_end(struct space_member *member)
+{
+	if (!member->asking)
+		return;
+	far_call_end(&member->call);
+	link_close(&member->l.link);
+	explicit_bzero(&member->proof, sizeof(member->proof));
+	member->asking = false;
+}
+
+static void question_step(struct space_set *set, struct space_member *member)
+{
+	enum far_call_state was = member->call.state;
+
+	if (!member->asking)
+		return;
+	far_call_step(&member->call);
+	if (!far_call_is_over(&member->call))
+		return;
+	if (member->call.state == FAR_CALL_DONE)
+		question_answered(set, member);
+	else
+		question_failed(set, member, was);
+	question_end(member);
+}
+
+/* Fills in the name and secret of a call.  False: the secret is not there. */
+static bool member_prove(const struct space_set *set, struct space_member *member)
+{
+	const struct ident *ident = *member->key ? idents_find(set->idents, member->key) : NULL;
+
+	member->proof = (struct far_key){ .set = ident };
+	if (!ident)
+		return !*member->key;
+	memcpy(member->proof.name, member->key, sizeof(member->key));
+	memcpy(member->proof.secret, ident->secrets.secret[0], sizeof(member->proof.secret));
+	return true;
+}
+
+static void question_ask(struct space_set *set, struct space_member *member,
+			 enum odrp_far_role role, uint32_t number)
+{
+	struct odrp_far_hello hello = far_hello(role, set->life);
+
+	if (member->asking)
+		return;
+	if (!member_prove(set, member)) {
+		member_trouble(set, member, "cannot be asked: its secret is not there");
+		return;
+	}
+	hello.number = cpu_to_be32(number);
+	if (role == ODRP_FAR_JOIN && member->state == SPACE_MEMBER_LOST)
+		hello.rights = ODRP_FAR_ANEW;
+	if (role == ODRP_FAR_JOIN)
+		hello.rights |= silence_turn(set, member) << ODRP_FAR_TURN;
+	memcpy(hello.name, set->conf->name, strlen(set->conf->name));
+	far_call_begin(&member->call, &member->l.link, member->proof.set ? &member->proof : NULL,
+		       &member->passes, &hello);
+	member->asking = true;
+	question_step(set, member);
 }
 
 bool space_set_event(struct space_set *set, const struct nic_event *event)
@@ -230,12 +338,10 @@ bool space_set_event(struct space_set *set, const struct nic_event *event)
 	for (i = 0; i < set->nr_members; i++) {
 		struct space_member *member = &set->members[i];
 
-		if (initiator_event(&member->initiator, event))
-			return true;
-		if (member->conn != event->id)
+		if (!member->conn || member->conn != event->id)
 			continue;
-		answer_note(set, member, event);
-		question_end(set, member);
+		far_nic_link_event(event, &member->event);
+		question_step(set, member);
 		return true;
 	}
 	return false;
@@ -276,9 +382,16 @@ int space_set_init(struct space_set *set, struct far_host *host,
 	for (i = 1; i < conf->nr_nodes; i++) {
 		struct space_member *member = &set->members[set->nr_members++];
 
-		member->ip = conf->nodes[i];
+		member->set = set;
+		member->l = (struct far_nic_link){
+			.link = {
+				.ops = &link_ops, .ip = conf->nodes[i],
+				.connect_ns = FAR_CALL_MESSAGE_NS,
+			},
+			.dev = host->dev, .pdn = host->pdn, .cqn = host->cqn,
+		};
 		space_set_key(conf, i, member->key);
-		initiator_init(&member->initiator, host->dev, host->pdn);
+		far_passes_init(&member->passes);
 		member->cut = calloc(conf->clients + 1, sizeof(*member->cut));
 		if (!member->cut) {
 			space_set_fini(set);
@@ -293,8 +406,8 @@ void space_set_fini(struct space_set *set)
 	unsigned int i;
 
 	for (i = 0; i < set->nr_members; i++) {
-		question_end(set, &set->members[i]);
-		initiator_drop(&set->members[i].initiator);
+		question_end(&set->members[i]);
+		far_passes_fini(&set->members[i].passes);
 		free(set->members[i].cut);
 	}
 	free(set->members);
@@ -306,30 +419,17 @@ void space_set_begin(struct space_set *set, uint64_t life)
 	unsigned int i;
 
 	set->life = life;
-	set->lost = false;
 	set->ask_at = 0;
 	for (i = 0; i < set->nr_members; i++) {
 		struct space_member *member = &set->members[i];
 
-		question_end(set, member);
-		member->joined = false;
+		question_end(member);
+		member->state = SPACE_MEMBER_ABSENT;
 		member->generation = 0;
+		member->losses = 0;
+		silence_begins(member);
 		memset(member->cut, 0, (set->conf->clients + 1) * sizeof(*member->cut));
 	}
-}
-
-/* Advances the handshake.  True: it has just ended, with success or not. */
-static bool handshake_goes_on(struct space_set *set, struct space_member *member)
-{
-	bool under_way = initiator_under_way(&member->initiator);
-
-	if (under_way)
-		initiator_work(&member->initiator, set->now);
-	if (member->initiator.refused)
-		member_trouble(set, member, "has another secret than this one");
-	else if (member->initiator.timed_out)
-		member_trouble(set, member, "does not answer the handshake in time");
-	return under_way && !initiator_under_way(&member->initiator);
 }
 
 uint64_t space_set_step(struct space_set *set, uint64_t now)
@@ -338,12 +438,8 @@ uint64_t space_set_step(struct space_set *set, uint64_t now)
 	unsigned int i;
 
 	set->now = now;
-	for (i = 0; i < set->nr_members; i++) {
-		struct space_member *member = &set->members[i];
-
-		if (handshake_goes_on(set, member) && member->initiator.state == INITIATOR_PASSED)
-			set->ask_at = now;
-	}
+	for (i = 0; i < set->nr_members; i++)
+		question_step(set, &set->members[i]);
 	if (now >= set->ask_at) {
 		for (i = 0; i < set->nr_members; i++)
 			question_ask(set, &set->members[i], ODRP_FAR_JOIN,
@@ -351,7 +447,8 @@ uint64_t space_set_step(struct space_set *set, uint64_t now)
 		set->ask_at = now + SPACE_SET_ASK_NS;
 	}
 	for (i = 0; i < set->nr_members; i++)
-		handshaking |= initiator_awaits_mail(&set->members[i].initiator);
+		handshaking |= set->members[i].asking &&
+			       far_call_awaits_message(&set->members[i].call);
 	return handshaking ? now + SPACE_SET_HANDSHAKE_NS : set->ask_at;
 }
 
@@ -360,7 +457,7 @@ unsigned int space_set_joined(const struct space_set *set)
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < set->nr_members; i++)
-		nr += set->members[i].joined;
+		nr += set->members[i].state == SPACE_MEMBER_JOINED;
 	return nr;
 }
 
@@ -369,11 +466,53 @@ int space_set_cut(struct space_set *set, unsigned int node, unsigned int number,
 {
 	struct space_member *member = &set->members[node - 1];
 
-	if (member->cut[number] == incarnation)
+	if (member->state == SPACE_MEMBER_LOST || member->cut[number] == incarnation)
 		return 0;
-	if (!member->conn) {
+	if (!member->asking) {
 		question_ask(set, member, ODRP_FAR_CUT, number);
 		member->incarnation = incarnation;
 	}
 	return -EBUSY;
+}
+
+/* ---- members that are lost ----------------------------------------------------------- */
+
+int space_set_declare(struct space_set *set, unsigned int node, const char *why)
+{
+	struct space_member *member = &set->members[node - 1];
+	char name[INET_ADDRSTRLEN];
+
+	/* No epochs pass there, behind which it would be lost. */
+	if (set->space->closed)
+		return -EAGAIN;
+	if (!member_event(set, member, SPACE_MEMBER_DECLARE))
+		return member->state == SPACE_MEMBER_ABSENT ? -EAGAIN : -EALREADY;
+	member->losses++;
+	member->declared = 0;
+	silence_begins(member);
+	log_notice("space %s: memory node %s is declared lost: %s", set->conf->name,
+		   member_name(member, name), why);
+	return 0;
+}
+
+bool space_set_count(struct space_set *set, uint64_t epoch, uint64_t behind)
+{
+	char name[INET_ADDRSTRLEN];
+	bool waits = false;
+	unsigned int i;
+
+	for (i = 0; i < set->nr_members; i++) {
+		struct space_member *member = &set->members[i];
+
+		if (member->state != SPACE_MEMBER_DECLARED)
+			continue;
+		if (!member->declared)
+			member->declared = epoch;
+		else if (behind > member->declared && epoch > member->declared &&
+			 member_event(set, member, SPACE_MEMBER_COUNT))
+			log_info("space %s: memory node %s is lost, and no client uses it",
+				 set->conf->name, member_name(member, name));
+		waits |= member->state == SPACE_MEMBER_DECLARED && member->declared == epoch;
+	}
+	return waits;
 }

@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include "../../userspace/space/format.h"
 #include "../log.h"
-#include "spaces.h"
+#include "kept.h"
+#include "part.h"
 
 /* Chunk words that are counted in each epoch. */
 #define TALLY_STEP	1024
@@ -18,79 +16,12 @@
 
 /* ---- making spaces --------------------------------------------------------------- */
 
-/* Plans the superblock of a space on one node, or of this node's part of a set. */
-static int space_plan(const struct conf_space *conf, uint64_t life,
-		      struct far_sb *ret_sb, char why[CONF_WHY_MAX])
-{
-	struct far_format format = {
-		.name = conf->name, .size = conf->size, .chunk_size = conf->chunk,
-		.max_clients = conf->clients, .nr_nodes = 1, .created = time(NULL),
-	};
-	char reason[200] = "";
-	int r;
-
-	memcpy(format.set, &life, sizeof(life));
-	if (conf->nr_nodes) {
-		format.nr_nodes = conf->nr_nodes;
-		format.node = conf->node;
-	}
-	r = far_format_plan(&format, reason, sizeof(reason), ret_sb);
-	if (r)
-		snprintf(why, CONF_WHY_MAX, "space %s: %s", conf->name, reason);
-	return r;
-}
-
-/* Draws a random number that is not 0. */
-static int number_draw(void *ret_number, size_t len)
-{
-	uint8_t *bytes = ret_number;
-
-	if (getrandom(bytes, len, 0) != (ssize_t)len)
-		return -EIO;
-	bytes[0] |= 1;
-	return 0;
-}
-
-static bool space_is_set(const struct space *space)
-{
-	return space->conf->nr_nodes;
-}
-
-static bool space_is_set_arbiter(const struct space *space)
-{
-	return space_is_set(space) && !space->conf->node;
-}
-
-/* Formats a space whose memory is zero and which no client reaches. */
-static int space_format(struct space *space, uint64_t life, char why[CONF_WHY_MAX])
-{
-	int r = space_plan(space->conf, life, &space->sb, why);
-
-	if (r)
-		return r;
-	far_format_write(space->host.base, &space->sb, false);
-	space->host.life = life;
-	space->living = 0;
-	return 0;
-}
-
-/* Begins another life of the set; it opens when all members have joined. */
-static int set_begin(struct space *space)
-{
-	uint64_t life;
-	int r = number_draw(&life, sizeof(life));
-
-	if (!r)
-		space_set_begin(&space->set, life);
-	return r;
-}
-
 static int space_publish(struct spaces *sp, struct space *space,
 			 char why[CONF_WHY_MAX])
 {
 	const struct conf_space *conf = space->conf;
 	uint64_t life;
-	int r = number_draw(&life, sizeof(life));
+	int r = space_number_draw(&life, sizeof(life));
 
 	/* Format a space of a set, too, although it is still closed: nobody else has its
 	 * memory. */
@@ -106,7 +37,7 @@ static int space_publish(struct spaces *sp, struct space *space,
 				   sp->idents);
 		if (r)
 			return r;
-		r = set_begin(space);
+		r = part_begin(space);
 		if (r)
 			goto fini_set;
 	}
@@ -130,6 +61,7 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 		return -ENOMEM;
 	space->conf = conf;
 	space->all = sp;
+	space->kept = -1;
 	space->nr_pages = conf->size / ODRP_WIRE_PAGE_SIZE;
 	r = pool_take_run(sp->pool, POOL_SPACES, space->nr_pages, &space->page);
 	if (r)
@@ -144,12 +76,19 @@ static int space_new(struct spaces *sp, const struct conf_space *conf,
 	r = space_publish(sp, space, why);
 	if (r)
 		goto give_pages;
+	/* Nobody can attach before the caller handles requests. */
+	if (sp->pool->keep && !space_is_set(space))
+		r = kept_write(space, sp->pool->keep);
+	if (r)
+		goto remove_host;
 	while (*last)
 		last = &(*last)->next;
 	*last = space;
 	sp->nr_pages += space->nr_pages;
 	return 0;
 
+remove_host:
+	far_host_remove(&sp->host, &space->host);
 give_pages:
 	pool_give_run(sp->pool, space->page, space->nr_pages);
 free_space:
@@ -168,7 +107,8 @@ static bool space_end(struct spaces *sp, struct space *space)
 		return false;
 	space->nr_pages -= nr;
 	sp->nr_pages -= nr;
-	pool_give_run(sp->pool, space->page + space->nr_pages, nr);
+	if (space->kept < 0)
+		pool_give_run(sp->pool, space->page + space->nr_pages, nr);
 	if (space->nr_pages)
 		return false;
 	free(space);
@@ -201,37 +141,18 @@ static void space_leave(struct spaces *sp, struct space *space)
 	space->next = NULL;
 }
 
+/* The next agent does not adopt the space. */
+static void space_forget(struct spaces *sp, struct space *space)
+{
+	if (space->kept >= 0)
+		keep_space_drop(sp->pool->keep, space->kept);
+	space->kept = -1;
+}
+
 /* A client deletes the space. */
 static void delete_asked(void *arg, struct far_host_space *host)
 {
 	spaces_delete(arg, (struct space *)host);
-}
-
-/* The arbiter of the space's set asks this node to join a life. */
-static unsigned int join_asked(void *arg, struct far_host_space *host, uint64_t life,
-			       uint32_t generation, struct odrp_far_member *ret_member)
-{
-	struct spaces *sp = arg;
-	struct space *space = (struct space *)host;
-	char why[CONF_WHY_MAX];
-
-	*ret_member = (struct odrp_far_member){
-		.generation = cpu_to_be32(sp->generation),
-		.digest = cpu_to_be32(space_set_digest(space->conf, space->conf->node)),
-	};
-	/* The arbiter will see from the generation that this agent has restarted. */
-	if (generation && generation != sp->generation)
-		return ODRP_FAR_OK;
-	if (!host->closed && host->life == life)
-		return ODRP_FAR_OK;
-	if (far_host_close(&sp->host, host))
-		return ODRP_FAR_E_BUSY;
-	if (space_format(space, life, why))
-		return ODRP_FAR_E_NOMEM;
-	far_host_open(host);
-	log_info("space %s: part %u of %u begins", host->name, space->conf->node,
-		 space->conf->nr_nodes);
-	return ODRP_FAR_OK;
 }
 
 static void hello_refused(void *arg, const struct nic_event *event,
@@ -255,12 +176,6 @@ int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 	*sp = (struct spaces){ .open = false };
 	if (!conf->nr_spaces)
 		return 0;
-	r = number_draw(&sp->generation, sizeof(sp->generation));
-	if (r) {
-		snprintf(why, CONF_WHY_MAX, "the kernel gives no random number: %s",
-			 strerror(-r));
-		return r;
-	}
 	r = far_host_init(&sp->host, nic);
 	if (r) {
 		snprintf(why, CONF_WHY_MAX, "cannot listen for clients of spaces: %s",
@@ -268,21 +183,38 @@ int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 		return r;
 	}
 	sp->host.delete = delete_asked;
-	sp->host.join = join_asked;
+	sp->host.join = part_join;
 	sp->host.refused = hello_refused;
 	sp->host.arg = sp;
 	sp->open = true;
 	return 0;
 }
 
+/* Ends the spaces that were deleted, or that the agent leaves. */
+static void spaces_end_all(struct spaces *sp)
+{
+	while (sp->ending) {
+		far_host_poll(&sp->host);
+		/* Nobody gets these pages while this agent runs, so no fence is awaited. */
+		sp->ending->removed = !far_host_remove(&sp->host, &sp->ending->host) ||
+				      !far_host_leaving(&sp->host, &sp->ending->host);
+		spaces_end(sp);
+	}
+}
+
 int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		char why[CONF_WHY_MAX])
 {
+	struct space **first = &sp->list;
 	unsigned int i;
 	int r;
 
 	sp->pool = pool;
+	while (*first)
+		first = &(*first)->next;
 	for (i = 0; i < conf->nr_spaces; i++) {
+		if (spaces_find(sp, conf->spaces[i].name))
+			continue;
 		*why = 0;
 		r = space_new(sp, &conf->spaces[i], why);
 		if (!r)
@@ -290,7 +222,11 @@ int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		if (!*why)
 			snprintf(why, CONF_WHY_MAX, "cannot make space %s: %s",
 				 conf->spaces[i].name, strerror(-r));
-		spaces_unmake(sp);
+		while (*first) {
+			space_forget(sp, *first);
+			space_leave(sp, *first);
+		}
+		spaces_end_all(sp);
 		return r;
 	}
 	return 0;
@@ -300,13 +236,7 @@ void spaces_unmake(struct spaces *sp)
 {
 	while (sp->list)
 		space_leave(sp, sp->list);
-	while (sp->ending) {
-		far_host_poll(&sp->host);
-		/* Nobody gets these pages while this agent runs, so no fence is awaited. */
-		sp->ending->removed = !far_host_remove(&sp->host, &sp->ending->host) ||
-				      !far_host_leaving(&sp->host, &sp->ending->host);
-		spaces_end(sp);
-	}
+	spaces_end_all(sp);
 }
 
 void spaces_close(struct spaces *sp)
@@ -317,42 +247,6 @@ void spaces_close(struct spaces *sp)
 }
 
 /* ---- clients --------------------------------------------------------------------- */
-
-/* struct asker - the peer that has sent a request, with its pass */
-struct asker {
-	struct far_host_asker far;
-	struct seal seal;
-};
-
-static size_t asker_seal(const struct far_host_asker *far, bool accepted, uint32_t qpn,
-			 void *answer, size_t len)
-{
-	const struct asker *asker = (const struct asker *)far;
-
-	return idents_seal(&asker->seal, accepted ? ODRP_AUTH_REP : ODRP_AUTH_REJ, qpn,
-			   answer, len);
-}
-
-/* Puts the name of the space with this digest into hello.  Zeros: the hello names none. */
-static void hello_name_space(const struct spaces *sp, const uint8_t *bytes,
-			     struct odrp_far_hello *hello)
-{
-	static const uint8_t none[ODRP_AUTH_SPACE];
-	uint8_t name[ODRP_FAR_NAME_MAX], is[ODRP_AUTH_SPACE];
-	const struct space *space;
-
-	if (!memcmp(bytes, none, sizeof(none)))
-		return;
-	/* a name that no space has, for an unknown digest */
-	hello->name[0] = '.';
-	for (space = sp->list; space; space = space->next) {
-		memset(name, 0, sizeof(name));
-		memcpy(name, space->host.name, strlen(space->host.name));
-		auth_space(name, sizeof(name), is);
-		if (!memcmp(is, bytes, sizeof(is)))
-			memcpy(hello->name, name, sizeof(name));
-	}
-}
 
 /* Is name in the list? */
 static bool list_has(const char *list, const char *name)
@@ -406,24 +300,6 @@ static bool hello_is_allowed(const struct spaces *sp,
 	return !space || name_may(space->conf, name, rights);
 }
 
-/*
- * If a REJ is lost, its REQ is sent again with a used counter.  The answer to that is not
- * signed, so the peer makes another handshake.  Its attachment then belongs to the later
- * pass of the same name and address.  True: the attachment has been moved to pass.
- */
-static bool attach_adopt(struct spaces *sp, const struct idents *idents,
-			 const struct pass *pass, const struct nic_event *ev,
-			 uint64_t id)
-{
-	struct far_host_attach *attach = far_host_find(&sp->host, id);
-	const struct pass *old = attach ? idents_pass(idents, attach->pass) : NULL;
-
-	if (!old || attach->ip != ev->peer_ip || strcmp(old->name, pass->name))
-		return false;
-	attach->pass = pass->handle;
-	return true;
-}
-
 /* Is this an order of the set's arbiter? */
 static bool hello_is_arbiters(const struct spaces *sp,
 			      const struct odrp_far_hello *hello, const char *name)
@@ -439,8 +315,8 @@ static bool hello_is_arbiters(const struct spaces *sp,
 	       !strcmp(name, key);
 }
 
-/* What the request adds: an attachment, a queue, or nothing, as a queue that replaces an
- * older one does. */
+/* The request adds an attachment, a queue, or nothing: a queue that replaces an older one
+ * adds nothing. */
 static enum spaces_adds hello_adds(const struct spaces *sp,
 				   const struct odrp_far_hello *hello)
 {
@@ -480,38 +356,24 @@ static unsigned int address_within_share(const struct spaces *sp,
 
 static void serve_signed(struct spaces *sp, struct idents *idents, const struct nic_event *ev)
 {
-	struct asker asker = { .far.seal = asker_seal };
-	struct nic_event plain = *ev;
-	struct odrp_auth_far req;
-	struct odrp_far_hello hello;
+	struct far_host_signed req;
 	unsigned int status;
-	struct pass *pass;
 
-	memcpy(&req, ev->priv, sizeof(req));
-	if (idents_check_far(idents, ev, &pass, &asker.seal)) {
-		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_AUTH);
+	if (far_host_signed_check(&sp->host, idents, ev, &req)) {
+		far_host_refuse(&sp->host, ev, &req.asker, ODRP_FAR_E_AUTH);
 		return;
 	}
-	asker.far.pass = pass->handle;
-	asker.far.owner = spaces_owner(pass->name);
-	hello = (struct odrp_far_hello){
-		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
-		.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.role = req.role, .rights = req.rights, .number = req.number,
-		.attach = req.attach,
-	};
-	hello_name_space(sp, req.space, &hello);
-	memcpy(plain.priv, &hello, sizeof(hello));
-	status = name_within_share(sp, &hello, pass->name);
-	pass->spent |= (req.role == ODRP_FAR_ATTACH && !status) ||
-		       attach_adopt(sp, idents, pass, ev, be64_to_cpu(req.attach));
+	req.asker.owner = spaces_owner(req.pass->name);
+	status = name_within_share(sp, &req.hello, req.pass->name);
+	req.pass->spent |= (req.hello.role == ODRP_FAR_ATTACH && !status) ||
+			   far_host_signed_adopt(&sp->host, idents, &req);
+	if (!status && !hello_is_allowed(sp, &req.hello, req.pass->name))
+		status = ODRP_FAR_E_RIGHTS;
 	if (status)
-		far_host_refuse(&sp->host, ev, &asker.far, status);
-	else if (hello_is_allowed(sp, &hello, pass->name))
-		far_host_serve(&sp->host, &plain, &asker.far);
+		far_host_refuse(&sp->host, ev, &req.asker, status);
 	else
-		far_host_refuse(&sp->host, ev, &asker.far, ODRP_FAR_E_RIGHTS);
-	explicit_bzero(&asker, sizeof(asker));
+		far_host_serve(&sp->host, &req.event, &req.asker);
+	explicit_bzero(&req, sizeof(req));
 }
 
 static void serve_plain(struct spaces *sp, bool required, const struct nic_event *ev)
@@ -553,11 +415,7 @@ bool spaces_request(struct spaces *sp, struct idents *idents, bool required,
 
 bool spaces_go_by(const struct spaces *sp, uint64_t pass)
 {
-	const struct far_host_attach *attach = sp->open ? sp->host.attaches : NULL;
-
-	while (attach && attach->pass != pass)
-		attach = attach->next;
-	return attach;
+	return sp->open && far_host_uses_pass(&sp->host, pass);
 }
 
 void spaces_cut_name(struct spaces *sp, const char *name)
@@ -644,12 +502,15 @@ static void space_step(struct space *space, uint64_t now)
 		.beat_ns = space->conf->dead_ms * UINT64_C(1000000),
 		.epoch_ns = FAR_EPOCH_NS,
 		.arg = space, .gone = client_is_gone, .fence = client_fence,
+		.published = space_is_set(space) ? part_published : NULL,
 	};
 	const struct far_epoch_line *line =
 		(const void *)(space->host.base + FAR_SB_EPOCH);
-	unsigned int nr = far_arbiter_step(&arbiter, now);
+	unsigned int nr;
 	uint64_t epoch;
 
+	part_losses_write(space);
+	nr = far_arbiter_step(&arbiter, now);
 	/* A smaller space is counted when somebody asks. */
 	if (space->sb.nr_chunks > FAR_TALLY_STEP)
 		far_tally_some(space->host.base, &space->sb, TALLY_STEP,
@@ -670,45 +531,6 @@ uint64_t spaces_epoch_age(const struct space *space)
 	return space->stepped_at - space->epoch_at;
 }
 
-/* Opens the space when all members have joined; begins a new life when a member has lost
- * its part. */
-static void set_step(struct space *space, uint64_t now, uint64_t *ret_next)
-{
-	struct far_host *host = &space->all->host;
-	struct space_set *set = &space->set;
-	char why[CONF_WHY_MAX];
-
-	if (set->lost) {
-		*ret_next = now + FAR_EPOCH_NS;
-		if (far_host_close(host, &space->host) || set_begin(space))
-			return;
-		log_warning("space %s: begins anew, empty", space->host.name);
-	}
-	*ret_next = space_set_step(set, now);
-	if (!space->host.closed || space_set_joined(set) < set->nr_members ||
-	    far_host_settle(host, &space->host) || space_format(space, set->life, why))
-		return;
-	far_host_open(&space->host);
-	log_info("space %s: all %u memory nodes have joined", space->host.name,
-		 space->conf->nr_nodes);
-}
-
-/* Steps the sets whose arbiter this node is.  Returns when to call again. */
-static uint64_t sets_step(struct spaces *sp, uint64_t now)
-{
-	uint64_t next = UINT64_MAX, then = 0;
-	struct space *space;
-
-	for (space = sp->list; space; space = space->next) {
-		if (!space_is_set_arbiter(space))
-			continue;
-		set_step(space, now, &then);
-		if (then < next)
-			next = then;
-	}
-	return next;
-}
-
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -724,12 +546,12 @@ uint64_t spaces_step(struct spaces *sp, uint64_t now)
 		return UINT64_MAX;
 	far_host_poll(&sp->host);
 	spaces_end(sp);
-	next = sets_step(sp, now);
+	next = parts_step(sp, now);
 	/* A client or a space that was deleted waits for a READ. */
 	if (sp->host.fence.covers || sp->ending)
 		next = sooner(next, now + FAR_EPOCH_NS);
 	for (space = sp->list; space; space = space->next)
-		busy |= space->living || spaces_attached(sp, space);
+		busy |= space->living || spaces_attached(sp, space) || part_waits(space);
 	if ((sp->ending && sp->ending->removed) || far_host_leaving(&sp->host, NULL))
 		next = now;
 	if (!busy)
@@ -761,6 +583,7 @@ struct space *spaces_find(const struct spaces *sp, const char *name)
 void spaces_delete(struct spaces *sp, struct space *space)
 {
 	log_info("space %s: deleted", space->host.name);
+	space_forget(sp, space);
 	space_leave(sp, space);
 	spaces_end(sp);
 }

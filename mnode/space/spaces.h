@@ -12,17 +12,17 @@
 #define MNODE_SPACES_H
 
 #include "../../userspace/host/host.h"
+#include "../../userspace/host/signed.h"
 #include "../../userspace/space/arbiter.h"
 #include "../../userspace/space/summary.h"
 #include "../conf.h"
 #include "../page/pool.h"
-#include "space-set.h"
 #include "../peer/audit.h"
-#include "../peer/idents.h"
+#include "space-set.h"
 
 struct spaces;
 
-/* What a request adds to what its sender has. */
+/* An addition to what the sender of a request has. */
 enum spaces_adds {
 	SPACES_NOTHING, SPACES_ATTACH, SPACES_QUEUE,
 };
@@ -31,8 +31,14 @@ enum spaces_adds {
  * struct space - one space
  * @page, @nr_pages: its run of pages in the pool; of a space that was deleted, what has
  *		not been given back
+ * @kept:	number of its record in the kept files; -1: it has none
  * @removed:	it was deleted, and nothing can reach its pages
  * @set:	on the arbiter of a set: the other memory nodes; else without members
+ * @generation:	of a part that an arbiter has had begun (far.h); 0: there is none
+ * @turn:	of a member's last answer (far.h); 0: none counts
+ * @turn_at:	when that answer was made, or before
+ * @until:	when the member stops serving; 0: it serves nobody
+ * @used:	the part has been open: clients may have something in it
  * @living:	clients that were alive at the last step
  * @fenced:	clients that have been fenced since the agent began
  * @epoch, @epoch_at: the epoch at the last step, and the first step that saw it (ns)
@@ -44,8 +50,13 @@ struct space {
 	struct spaces *all;
 	struct space *next;
 	uint64_t page, nr_pages;
+	int kept;
 	struct far_sb sb;
 	struct space_set set;
+	uint32_t generation;
+	uint8_t turn;
+	uint64_t turn_at, until;
+	bool used;
 	unsigned int living;
 	uint64_t fenced;
 	uint64_t epoch, epoch_at, stepped_at;
@@ -62,8 +73,8 @@ struct space {
  * @open:	the settings have spaces, so @host is initialised
  * @list:	in the order of the settings
  * @ending:	deleted spaces that still have connections or pages
- * @generation:	random number of this agent, by which arbiters notice a restart
  * @nr_pages:	of all spaces, also of deleted ones
+ * @now:	time of the last spaces_stand()
  * @step_at, @probe_at: when the next step and the next probe are due
  */
 struct spaces {
@@ -77,8 +88,7 @@ struct spaces {
 	struct far_host host;
 	struct space *list, *ending;
 	uint64_t nr_pages;
-	uint32_t generation;
-	uint64_t step_at, probe_at;
+	uint64_t now, step_at, probe_at;
 };
 
 /* Listens for clients, if the settings have spaces.  The caller keeps conf.  -errno, with
@@ -86,10 +96,11 @@ struct spaces {
 int spaces_open(struct spaces *sp, struct nic *nic, const struct conf *conf,
 		char why[CONF_WHY_MAX]);
 void spaces_close(struct spaces *sp);
-/* Makes all spaces, or none.  -errno, with a sentence in why. */
+/* Makes all spaces that are not there yet, or none.  -errno, with a sentence in why. */
 int spaces_make(struct spaces *sp, struct pool *pool, const struct conf *conf,
 		char why[CONF_WHY_MAX]);
-/* Frees all spaces and disconnects their clients. */
+/* Frees all spaces and disconnects their clients.  Those with a record keep their pages for
+ * the next agent. */
 void spaces_unmake(struct spaces *sp);
 
 /* Handles a connection request.  False: it is not for a space.  The request may delete a
@@ -105,13 +116,16 @@ bool spaces_gone(struct spaces *sp, const struct nic_event *ev);
 /* Does what is due at time now (ns, any origin): epochs, fences, probes of clients.
  * Returns when to call again; UINT64_MAX: after the next event. */
 uint64_t spaces_step(struct spaces *sp, uint64_t now);
+/* Stops and begins to serve parts of sets with lost-ms.  now: ns, of a clock that never stands
+ * still, which that of spaces_step() may.  Returns when to call again. */
+uint64_t spaces_stand(struct spaces *sp, uint64_t now);
 
 struct space *spaces_find(const struct spaces *sp, const char *name);
 /* Nobody finds the space any more, and its clients see a dead peer.  Its pages go back to
  * the pool, in the next calls of spaces_step() if there is much to end. */
 void spaces_delete(struct spaces *sp, struct space *space);
-/* For how long the epoch has not advanced, in ns: clients that are slow hold it.  0 while
- * no client lives. */
+/* The time since the epoch advanced, in ns: clients that are slow hold it.  0 while no
+ * client lives. */
 uint64_t spaces_epoch_age(const struct space *space);
 /* Attachments to the space. */
 unsigned int spaces_attached(const struct spaces *sp, const struct space *space);
@@ -121,13 +135,15 @@ struct spaces_use {
 	uint64_t attaches, queues;
 };
 
-/* What peers have that have proved that name, or, if it is an address, peers there that
- * have proved none. */
+/* Sums up what peers have that have proved that name, or, if it is an address, peers there
+ * that have proved none. */
 struct spaces_use spaces_use_of(const struct spaces *sp, const char *name);
 /* The number by which attachments name their owner. */
 uint64_t spaces_owner(const char *name);
 
 /* Memory nodes that take part in the space, as far as this node knows. */
 unsigned int spaces_joined(const struct space *space);
+/* Declares memory node `node` of the space lost. -errno, with a sentence in why. */
+int spaces_declare_lost(struct space *space, uint64_t node, char why[CONF_WHY_MAX]);
 
 #endif /* MNODE_SPACES_H */
