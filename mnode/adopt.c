@@ -9,6 +9,7 @@
 #include "adopt.h"
 #include "log.h"
 #include "manager.h"
+#include "space/kept.h"
 
 #define MAX_INSTANCES	1024
 
@@ -31,6 +32,9 @@ static bool id_ok(const struct keep *k, uint16_t owner)
 /* The claim has one page for each page register of the session's stores. */
 static bool chains_ok(const volatile struct keep_record *rec)
 {
+	if (rec->features & ODRP_WIRE_F_DIRECT)
+		return rec->nr_queues && rec->depth && rec->instances > rec->depth &&
+		       rec->instances <= MAX_INSTANCES && !rec->claim;
 	return rec->nr_queues && rec->depth && rec->instances > rec->depth &&
 	       rec->instances <= MAX_INSTANCES &&
 	       rec->claim == (uint64_t)rec->nr_queues * STOCK_CHAINS * rec->instances;
@@ -77,15 +81,22 @@ static bool entries_ok(const struct keep *k, uint16_t owner, const __be64 *entri
 	return true;
 }
 
+static bool is_direct(const volatile struct keep_record *rec)
+{
+	return rec->features & ODRP_WIRE_F_DIRECT;
+}
+
 static bool table_ok(struct keep *k, uint16_t owner, uint8_t *seen)
 {
-	uint64_t nr = keep_record(k, owner)->nr_slots;
+	const volatile struct keep_record *rec = keep_record(k, owner);
+	bool direct = is_direct(rec), ok;
+	uint64_t nr = rec->nr_slots;
 	struct mem table;
-	bool ok;
 
-	if (keep_table(k, owner, nr * sizeof(__be64), &table))
+	if (keep_table(k, owner, direct ? slabs_record_len(nr) : nr * sizeof(__be64), &table))
 		return false;
-	ok = entries_ok(k, owner, table.va, nr, seen);
+	ok = direct ? slabs_records_ok(table.va, nr, owner, k->owner, k->head->nr_pages, seen) :
+		      entries_ok(k, owner, table.va, nr, seen);
 	mem_unmap(&table);
 	return ok;
 }
@@ -103,10 +114,32 @@ static void session_check(struct keep *k, uint16_t owner, uint8_t *seen)
 	keep_drop(k, owner);
 }
 
+/* Marks the pages of a kept space in @seen. */
+static void space_check(struct keep *k, unsigned int i, uint8_t *seen)
+{
+	const volatile struct keep_space *rec = keep_space(k, i);
+
+	if (!rec)
+		return;
+	if (kept_is_whole(k, i)) {
+		memset(seen + rec->page, 1, rec->nr_pages);
+		return;
+	}
+	log_error("a space of the agent before this one is damaged; its contents are lost");
+	keep_space_drop(k, i);
+}
+
+/* Has the page an owner of before that has a record? */
+static bool page_stays(const struct keep *k, uint64_t page, const uint8_t *seen)
+{
+	return seen[page] && (k->owner[page] == POOL_SPACES ||
+			      keep_record(k, k->owner[page]));
+}
+
 int adopt_pages(struct keep *k)
 {
 	uint8_t *seen = calloc(k->head->nr_pages, 1);
-	unsigned int owner;
+	unsigned int owner, i;
 	uint64_t page;
 	int r;
 
@@ -114,10 +147,11 @@ int adopt_pages(struct keep *k)
 		return -ENOMEM;
 	for (owner = 1; owner <= KEEP_RECORDS; owner++)
 		session_check(k, owner, seen);
+	for (i = 0; i < KEEP_SPACES; i++)
+		space_check(k, i, seen);
 	r = keep_tables_clear(k);
 	for (page = 0; !r && page < k->head->nr_pages; page++)
-		if (k->owner[page] != POOL_NOBODY &&
-		    !(seen[page] && keep_record(k, k->owner[page])))
+		if (k->owner[page] != POOL_NOBODY && !page_stays(k, page, seen))
 			keep_own(k, page, POOL_NOBODY);
 	free(seen);
 	return r;
@@ -157,6 +191,7 @@ static int adopt_session(struct manager *m, uint16_t owner)
 			.granted = rec->granted, .ceiling = rec->ceiling,
 		},
 		.keyed = rec->features & ODRP_WIRE_F_KEYED,
+		.direct = is_direct(rec),
 	};
 	char ip[INET_ADDRSTRLEN];
 	struct share *share;
@@ -206,6 +241,18 @@ int adopt_sessions(struct manager *m)
 	if (m->stock.target < m->stock.claimed)
 		m->stock.target = m->stock.claimed;
 	return 0;
+}
+
+unsigned int adopt_nr_chained(const struct manager *m)
+{
+	const volatile struct keep_record *rec;
+	unsigned int owner, nr = 0;
+
+	for (owner = 1; owner <= KEEP_RECORDS; owner++) {
+		rec = keep_record(&m->keep, owner);
+		nr += rec && !is_direct(rec);
+	}
+	return nr;
 }
 
 bool adopt_some(struct manager *m)

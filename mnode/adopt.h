@@ -11,8 +11,9 @@
 struct manager;
 
 /*
- * Drops each session whose record or translation table is damaged, with an error in the
- * log. Then frees each page that no translation table names. May be interrupted at any
+ * Drops each session whose record or translation table is damaged, and each space whose
+ * record is, with an error in the log. Then frees each page that no translation table and no
+ * space has. May be interrupted at any
  * point and run again. Returns 0, -ENOMEM or an error of keep_tables_clear().
  */
 int adopt_pages(struct keep *k);
@@ -24,6 +25,8 @@ int adopt_pages(struct keep *k);
 int adopt_sessions(struct manager *m);
 /* Runs one step of sess_restore() for one session. Returns false if no session needs
  * one. */
+/* Kept sessions whose pages are found by chains. */
+unsigned int adopt_nr_chained(const struct manager *m);
 bool adopt_some(struct manager *m);
 
 #endif /* MNODE_ADOPT_H */

@@ -19,6 +19,7 @@ enum place {
 	NOWHERE,
 	IN_RING,
 	IN_TABLE,
+	IN_SLAB,
 	IN_REGISTER,
 	IN_CHAIN,
 	IN_AGENT,
@@ -43,7 +44,7 @@ static const char *place_name(enum place place)
 {
 	static const char *const names[] = {
 		[NOWHERE] = "nowhere", [IN_RING] = "a ring",
-		[IN_TABLE] = "a table", [IN_REGISTER] = "a store's register",
+		[IN_TABLE] = "a table", [IN_SLAB] = "a slab", [IN_REGISTER] = "a store's register",
 		[IN_CHAIN] = "a chain", [IN_AGENT] = "the agent's hand",
 		[IN_POOL] = "the pool", [IN_SPACE] = "a space",
 	};
@@ -100,6 +101,9 @@ static void count_page(struct check *c, uint64_t addr, enum place place,
 		break;
 	case IN_TABLE:
 		res->mapped++;
+		break;
+	case IN_SLAB:
+		res->slabs++;
 		break;
 	case IN_REGISTER:
 		res->armed++;
@@ -269,10 +273,10 @@ static void see_dying(struct check *c)
 		c->res.returning += s->lent;
 }
 
-static void see_free(struct check *c, uint64_t i)
+static void see_free(struct check *c, uint64_t page)
 {
-	uint64_t page = c->m->pool.free[i];
-
+	if (!free_map_has(&c->m->pool.free, page))
+		return;
 	if (places(c)[page] != NOWHERE) {
 		c->res.doubled++;
 		problem(&c->res, "page %" PRIu64 " is in the pool and in %s", page,
@@ -304,6 +308,10 @@ static void see_lost(struct check *c, uint64_t page)
 {
 	if (places(c)[page] != NOWHERE || c->dying[c->m->pool.owner[page]])
 		return;
+	if (c->m->pool.owner[page] == POOL_WITHHELD) {
+		c->res.withheld++;
+		return;
+	}
 	c->res.lost++;
 	problem(&c->res, "page %" PRIu64 " is nowhere", page);
 }
@@ -355,8 +363,24 @@ static bool stage_queues(struct check *c)
 	return check_walk(c, s->nr_queues * ODRP_WIRE_NR_CHAINS, see_queue);
 }
 
+/* i: of the pages of all slabs, in their order. */
+static void see_slab_page(struct check *c, uint64_t i)
+{
+	const struct slabs *sl = &check_sess(c)->slabs;
+	const volatile struct slab_record *rec = &sl->record[i / ODRP_WIRE_SLAB_PAGES];
+	bool cut = sl->cut[i / ODRP_WIRE_SLAB_PAGES];
+
+	if (rec->valid == SLAB_VALID)
+		count_page(c, page_addr(rec->page + i % ODRP_WIRE_SLAB_PAGES),
+			   cut ? IN_AGENT : IN_SLAB, i / ODRP_WIRE_SLAB_PAGES);
+}
+
 static bool stage_table(struct check *c)
 {
+	const struct slabs *sl = &check_sess(c)->slabs;
+
+	if (slabs_exist(sl))
+		return check_walk(c, (uint64_t)sl->max * ODRP_WIRE_SLAB_PAGES, see_slab_page);
 	return check_walk(c, check_sess(c)->tt.nr_slots, see_entry);
 }
 
@@ -388,7 +412,7 @@ static bool stage_ring(struct check *c)
 
 static bool stage_pool(struct check *c)
 {
-	return check_walk(c, c->m->pool.nr_free, see_free);
+	return check_walk(c, c->m->pool.pages, see_free);
 }
 
 static bool stage_spaces(struct check *c)

@@ -21,11 +21,13 @@
  * @pool:	free, in the pool
  * @free:	in the free ring of a session
  * @mapped:	in a translation table
+ * @slabs:	in a direct slab of a session
  * @armed:	in a page register of a store
  * @held:	held by a chain without page registers that executes a request
  * @spaces:	in a space
  * @returning:	held by the agent, or owned by a session that is ending
- * @withheld:	owned by a session that is ending and whose chains the NIC does not stop
+ * @withheld:	owned by a session that is ending and whose chains the NIC does not stop, or
+ *		of one that has ended and whose keys the NIC has not destroyed
  * @lost:	owned by a session, but in none of its places: the session has dropped the
  *		page, and the pool gets it back when the session ends
  * @doubled:	found in more than one place
@@ -38,7 +40,7 @@
  * @exact:	the NIC was frozen, so no page moved during the count
  */
 struct check_result {
-	uint64_t total, pool, free, mapped, armed, held, spaces, returning,
+	uint64_t total, pool, free, mapped, slabs, armed, held, spaces, returning,
 		 withheld;
 	uint64_t lost, doubled, foreign, empty, stray, overtaken;
 	bool exact;
@@ -46,7 +48,7 @@ struct check_result {
 	char problems[CHECK_MAX_PROBLEMS][CHECK_PROBLEM_LEN];
 };
 
-/* What a count does, in this order; from CHECK_QUEUES to CHECK_RING for each session. */
+/* The steps of a count, in order; those from CHECK_QUEUES to CHECK_RING for each session. */
 enum check_stage {
 	CHECK_REST,		/* wait for the lender, and freeze the NIC */
 	CHECK_QUEUES,		/* page registers, and what chains hold */

@@ -146,6 +146,31 @@ static int set_text(void *conf, const struct conf_key *key,
 	return 0;
 }
 
+/* Accepts a name that is good as the name of a file and for far_host_name_ok(). */
+static bool name_ok(const char *name, size_t len, size_t max)
+{
+	return len && len < max && name[0] != '.' &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+		      "0123456789-_.") >= len;
+}
+
+/* A list of names, with commas, spaces or tabs between them. */
+static int set_names(void *conf, const struct conf_key *key, const char *text, char *why)
+{
+	const char *name;
+	size_t len;
+
+	for (name = text; *name; name += len + strspn(name + len, ", \t")) {
+		len = strcspn(name, ", \t");
+		if (!name_ok(name, len, CONF_CLIENT_MAX))
+			return complain(why, "%s=%.100s: '%.*s' is no name: expected 1 to "
+					"%d letters, digits, '-', '_' and '.', which do not "
+					"begin with '.'", key->name, text, (int)len, name,
+					CONF_CLIENT_MAX - 1);
+	}
+	return set_text(conf, key, text, why);
+}
+
 static int set_bool(void *conf, const struct conf_key *key,
 		    const char *text, char *why)
 {
@@ -306,7 +331,7 @@ static int set_nodes(void *conf, const struct conf_key *key, const char *text,
 const struct conf_key conf_keys[] = {
 	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
 	  "or soft:...,packet=INTERFACE or mlx5:DEVICE[,port=N][,gid=N] "
-	  "or, for spaces only, verbs:DEVICE[,port=N]",
+	  "or, without chains, verbs:DEVICE[,port=N]",
 	  set_text, AT(nic),
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
@@ -347,10 +372,12 @@ const struct conf_key conf_keys[] = {
 	  "by a WAIT; or by a fence, which no card is documented to keep; auto: by "
 	  "a fence where this NIC is known to keep it, from odrp-hwcheck --save "
 	  "(auto)", set_word, AT(order) },
-	{ "translate", "auto|chain|nic", "what finds the page of a slot: chains; or "
+	{ "translate", "auto|chain|nic|direct", "what finds the page of a slot: chains; or "
 	  "the NIC, by keys of each compute node, which then reads and writes mapped "
-	  "pages by itself; auto: the NIC where it is known to do so rightly, from "
-	  "odrp-hwcheck --save (auto)", set_word, AT(translate) },
+	  "pages by itself; direct: the compute node, in slabs of 2 MB of its own, which "
+	  "any NIC serves; auto: the NIC where it is known to do so rightly, from "
+	  "odrp-hwcheck --save, and direct where a NIC arms no chains (auto)",
+	  set_word, AT(translate) },
 	{ "scrub", "auto|yes|no", "clear a page before another compute node gets it; "
 	  "auto: if chains, not the NIC, find the pages of that one (auto)",
 	  set_word, AT(scrub) },
@@ -378,10 +405,10 @@ static const struct conf_key conf_space_keys[] = {
 	  set_bool, SPACE_AT(deletable) },
 	{ "readers", "NAME,...", "who may read it, by their names, besides writers "
 	  "(anybody, if there is no writer either)",
-	  set_text, SPACE_AT(readers), .max = CONF_NAMES_MAX },
+	  set_names, SPACE_AT(readers), .max = CONF_NAMES_MAX },
 	{ "writers", "NAME,...", "who may read and write it (anybody, if there is no "
 	  "reader either)",
-	  set_text, SPACE_AT(writers), .max = CONF_NAMES_MAX },
+	  set_names, SPACE_AT(writers), .max = CONF_NAMES_MAX },
 	{ "nodes", "ADDRESS,...", "memory nodes of a set, the first is its arbiter; the "
 	  "same on each (none)", set_nodes },
 	{ "node", "N", "which of the nodes this one is, from 0 on",
@@ -389,6 +416,8 @@ static const struct conf_key conf_space_keys[] = {
 	{ "node-keys", "NAME,...", "of each node but the arbiter the secret that the two "
 	  "have in common; the same on each (none)",
 	  set_text, SPACE_AT(node_keys), .max = CONF_NODE_KEYS_MAX },
+	{ "lost-ms", "MS", "silence after which a node of the set is declared lost (never)",
+	  set_u32, SPACE_AT(lost_ms), .min = 30 * 1000, .max = 24 * 3600 * 1000 },
 	{ NULL },
 };
 
@@ -459,16 +488,6 @@ const char *conf_auth_name(const struct conf *conf)
 	return conf->auth == CONF_AUTH_NONE ? "none (INSECURE)" : "required";
 }
 
-/* Accepts a name that is good as the name of a file and for far_host_name_ok(). */
-static bool name_ok(const char *name, size_t max)
-{
-	size_t len = strlen(name);
-
-	return len && len < max && name[0] != '.' &&
-	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		      "0123456789-_.") == len;
-}
-
 static int space_find(struct conf *conf, const char *name,
 		      struct conf_space **ret_space, char *why)
 {
@@ -481,7 +500,7 @@ static int space_find(struct conf *conf, const char *name,
 			return 0;
 		}
 	}
-	if (!name_ok(name, CONF_SPACE_MAX))
+	if (!name_ok(name, strlen(name), CONF_SPACE_MAX))
 		return complain(why, "section [space %.100s]: expected a name of 1 to %d "
 				"letters, digits, '-', '_' and '.', which does not begin "
 				"with '.'", name, CONF_SPACE_MAX - 1);
@@ -505,7 +524,8 @@ int conf_space_set(struct conf *conf, const char *space_name, const char *name,
 
 	return r ? r : keys_set(conf_space_keys, space, name, text, why,
 				" of a space; expected size, clients, chunk, dead-ms, "
-				"deletable, readers, writers, nodes, node or node-keys");
+				"deletable, readers, writers, nodes, node, node-keys or "
+				"lost-ms");
 }
 
 static int client_find(struct conf *conf, const char *name,
@@ -524,7 +544,7 @@ static int client_find(struct conf *conf, const char *name,
 			return 0;
 		}
 	}
-	if (!name_ok(name, CONF_CLIENT_MAX))
+	if (!name_ok(name, strlen(name), CONF_CLIENT_MAX))
 		return complain(why, "section [client %.100s]: expected *, or a name of 1 to "
 				"%d letters, digits, '-', '_' and '.', which does not begin "
 				"with '.'", name, CONF_CLIENT_MAX - 1);
@@ -708,6 +728,9 @@ static int check_set(const struct conf_space *space, char *why)
 				"of the nodes but the first: %u", space->name,
 				space->node_keys,
 				space->nr_nodes ? space->nr_nodes - 1 : 0);
+	/* Without them a part that was lost never begins anew by itself. */
+	if (space->lost_ms && !nr_keys)
+		return complain(why, "space %s: lost-ms: expected node-keys", space->name);
 	if (!space->nr_nodes)
 		return given ? complain(why, "space %s: node=%u: expected nodes as well",
 					space->name, space->node) : 0;

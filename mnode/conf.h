@@ -31,6 +31,7 @@ enum conf_translate {
 	CONF_TRANSLATE_AUTO,
 	CONF_TRANSLATE_CHAIN,
 	CONF_TRANSLATE_NIC,
+	CONF_TRANSLATE_DIRECT,
 };
 
 /* "auto" clears pages for sessions whose slots the NIC does not translate. The values
@@ -55,6 +56,7 @@ struct conf_space {
 	uint64_t chunk;			/* bytes; 0: chosen by size */
 	uint32_t clients;
 	uint32_t dead_ms;
+	uint32_t lost_ms;		/* of a set; 0: nobody is declared lost for silence */
 	bool deletable;			/* any client may delete the space */
 	char readers[CONF_NAMES_MAX];	/* names that may read the space... */
 	char writers[CONF_NAMES_MAX];	/* ... read and write it; both "": anybody may */

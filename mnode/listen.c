@@ -42,14 +42,14 @@ static void sess_log_need(uint64_t nr_slots)
 		    nr_slots, words);
 }
 
-/* Accepts the connection. The seal adds a MAC if the request was signed. */
-static int conn_accept(struct manager *m, const struct seal *seal, uint32_t cm_id,
+/* Accepts the connection. The signer adds a MAC if the request was signed. */
+static int conn_accept(struct manager *m, const struct idents_signer *signer, uint32_t cm_id,
 		       uint32_t qpn, const void *priv, size_t len)
 {
 	uint8_t all[ODRP_WIRE_REP_PRIV_MAX] __attribute__((aligned(8)));
 
 	memcpy(all, priv, len);
-	len = idents_seal(seal, ODRP_AUTH_REP, qpn, all, len);
+	len = idents_sign(signer, ODRP_AUTH_REP, qpn, all, len);
 	return m->nic->ops->accept(m->nic, cm_id, qpn, all, len);
 }
 
@@ -125,7 +125,7 @@ static int share_limit_newcomer(struct manager *m, struct share *share, struct h
 	}
 	if (share_limit_queues(m, share, hello, no))
 		return -EPERM;
-	r = manager_lease(m, share, hello->nr_slots, ret_lease);
+	r = manager_lease(m, share, hello, ret_lease);
 	if (r == -EDQUOT)
 		return share_refuse(share, no, share->limits.max_pages);
 	return r ? hello_refuse(no, ODRP_WIRE_E_NOMEM, 0) : 0;
@@ -142,14 +142,14 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 		return -EPERM;
 	/* The invalidate chain of each queue may have advanced the tail and not filled the
 	 * ring position yet: the slack must cover all queues. */
-	if (hello->queue > m->slack)
+	if (!attr->direct && hello->queue > m->slack)
 		hello->queue = m->slack;
 	if (!manager_metadata_admits(m, share, sess_metadata(&m->pool, hello->nr_slots,
-							    attr->keyed))) {
+							    attr))) {
 		share->refused++;
 		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	}
-	if (stock_claim(&m->stock, hello, manager_claims_of(m, share),
+	if (!attr->direct && stock_claim(&m->stock, hello, manager_claims_of(m, share),
 			manager_claims_kept(m, share), &attr->claim))
 		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	r = sess_new(&m->pool, hello, attr, &s);
@@ -162,7 +162,7 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 	s->share = share;
 	s->peer_ip = asked->ev.peer_ip;
 	s->cm_id = asked->ev.id;
-	s->seal = asked->seal;
+	s->signer = asked->signer;
 	sess_bind_pass(m, s, asked);
 	keep_next_id(&m->keep, ++m->next_id);
 	m->sess[m->nr_sess++] = s;
@@ -174,6 +174,7 @@ static int asked_admit(struct manager *m, struct asked *asked, struct hello_no *
 	struct sess_attr attr = {
 		.id = m->next_id, .wire_id = manager_wire_id(m, m->next_id),
 		.owner = manager_owner(m),
+		.direct = manager_direct(m, &asked->hello),
 		.keyed = m->nic_translates &&
 			 asked->hello.features & ODRP_WIRE_F_KEYED,
 		.else_chains = m->conf->translate == CONF_TRANSLATE_AUTO,
@@ -221,7 +222,7 @@ static void asked_reject(struct manager *m, const struct asked *asked,
 	m->rejects[no->status]++;
 	audit_no(m, asked, no);
 	hello_reject(no, &all.rej);
-	len = idents_seal(&asked->seal, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
+	len = idents_sign(&asked->signer, ODRP_AUTH_REJ, 0, &all, sizeof(all.rej));
 	m->nic->ops->reject(m->nic, asked->ev.id, &all, len);
 	m->nic->ops->release(m->nic, asked->ev.id);
 }
@@ -230,7 +231,7 @@ void manager_refuse(struct manager *m, const struct sess *s, int r)
 {
 	struct asked asked = {
 		.ev = { .id = s->cm_id, .peer_ip = s->peer_ip },
-		.handle = s->handle, .seal = s->seal,
+		.handle = s->handle, .signer = s->signer,
 	};
 	struct hello_no no;
 
@@ -254,9 +255,9 @@ static int sess_accept(struct manager *m, struct sess *s)
 	int r;
 
 	sess_accept_priv(s, m->conf, &accept);
-	r = conn_accept(m, &s->seal, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
+	r = conn_accept(m, &s->signer, s->cm_id, s->ctl.qpn, &accept, sizeof(accept));
 	if (!r)	/* on error it still has to sign the rejection */
-		explicit_bzero(&s->seal, sizeof(s->seal));
+		explicit_bzero(&s->signer, sizeof(s->signer));
 	return r;
 }
 
@@ -273,13 +274,14 @@ static void sess_open(struct manager *m, struct sess *s)
 		sess_fail(m, s, r);
 		return;
 	}
-	/* The seal has a copy of the pass's key, which only the accept needed. */
-	explicit_bzero(&s->seal, sizeof(s->seal));
+	/* The signer has a copy of the pass's key, which only the accept needed. */
+	explicit_bzero(&s->signer, sizeof(s->signer));
 	manager_sess(m, s, SESS_EV_ACCEPTED);
 	m->sess_total++;
 	log_info("session %" PRIu64 ": %" PRIu64 " slots, %u queues of %u "
 		 "requests, lease %" PRIu64 " pages%s", s->id, s->tt.nr_slots,
 		 s->nr_queues, s->depth, s->lease.granted,
+		 slabs_exist(&s->slabs) ? ", in slabs" :
 		 keys_exist(&s->keys) ? ", with keys" : "");
 	if (s->keys_failed)
 		log_warning("session %" PRIu64 ": the agent cannot create keys "
@@ -297,11 +299,9 @@ static int sess_reattach(struct manager *m, const struct asked *asked, struct se
 	if (r)
 		return r;
 	s->signs = pass_may_sign(idents_pass(&m->idents, asked->handle), asked);
-	/* An older agent may have served the session meanwhile, and have ended them. */
-	if (!(asked->hello.features & ODRP_WIRE_F_LONG_BEAT))
-		s->long_beats = false;
+	sess_resume_beats(s, asked->hello.features);
 	sess_accept_priv(s, m->conf, &accept);
-	r = conn_accept(m, &asked->seal, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
+	r = conn_accept(m, &asked->signer, asked->ev.id, ctl.qpn, &accept, sizeof(accept));
 	if (r) {
 		ctlq_fini(&ctl);
 		return r;
@@ -418,6 +418,7 @@ static int queue_make(struct manager *m, struct sess *s, const struct hello *hel
 	const struct queue_on on = {
 		.pool = &m->pool, .ring = &s->ring, .tt = &s->tt,
 		.keys = keys_exist(&s->keys) ? &s->keys : NULL,
+		.bare_pdn = s->slabs.pdn,
 	};
 	__u64 pages[MAX_INSTANCES];
 	char why[WRC_WHY_MAX] = "";
@@ -457,7 +458,7 @@ static int queue_accept(struct manager *m, struct sess *s, struct queue *q,
 		sess_keep(s);
 	r = queue_accept_priv(q, hello->queue, depth, priv, sizeof(priv));
 	if (r >= 0)
-		r = conn_accept(m, &asked->seal, asked->ev.id, q->client_qpn, priv, r);
+		r = conn_accept(m, &asked->signer, asked->ev.id, q->client_qpn, priv, r);
 	if (r)
 		return r;
 	q->cm_id = asked->ev.id;
@@ -502,6 +503,8 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 		return hello_refuse(no, ODRP_WIRE_E_SESSION, 0);
 	if (hello->queue >= s->nr_queues)
 		return hello_refuse(no, ODRP_WIRE_E_RANGE, s->nr_queues - 1);
+	if (slabs_exist(&s->slabs) && hello->chain > ODRP_WIRE_MAPPED_STORE)
+		return hello_refuse(no, ODRP_WIRE_E_RANGE, ODRP_WIRE_MAPPED_STORE);
 	if (s->queues[hello->queue][hello->chain] || s->waiting)
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	/* The peer has the token of the accept, or a pass: the compute node exists. */
@@ -586,12 +589,12 @@ static void asked_serve(struct manager *m, struct asked *asked)
 	struct hello_no no;
 	int r;
 
-	if (m->nic->node->no_chains)
-		r = hello_refuse(&no, ODRP_WIRE_E_NO_SWAP, 0);
-	else if (asked->hello.role == ODRP_WIRE_IO)
+	if (asked->hello.role == ODRP_WIRE_IO)
 		r = asked_open_queue(m, asked, &no);
 	else if (asked->hello.session)
 		r = asked_resume(m, asked, &no);
+	else if (m->nic->node->no_chains && !manager_direct(m, &asked->hello))
+		r = hello_refuse(&no, ODRP_WIRE_E_NO_SWAP, 0);
 	else
 		r = asked_admit(m, asked, &no);
 	if (r)
@@ -605,7 +608,7 @@ static int asked_check_signed(struct manager *m, struct asked *asked, struct hel
 	struct odrp_auth_req req;
 	struct pass *pass;
 
-	if (idents_check(&m->idents, &asked->ev, &pass, &asked->seal))
+	if (idents_check(&m->idents, &asked->ev, &pass, &asked->signer))
 		return hello_refuse(no, ODRP_WIRE_E_AUTH, 0);
 	asked->handle = pass->handle;
 	memcpy(&req, asked->ev.priv, sizeof(req));

@@ -15,6 +15,7 @@
 #include "log.h"
 #include "manager.h"
 #include "space/early.h"
+#include "space/kept.h"
 
 /* A device has at most SLOTS_PER_PAGE slots for each page of the pool, or MIN_MAX_SLOTS. */
 #define SLOTS_PER_PAGE	8
@@ -37,6 +38,7 @@ static void choose_modes(struct manager *m)
 	m->nic_translates = conf->translate == CONF_TRANSLATE_AUTO ?
 			    m->nic->node->keeps_keys :
 			    conf->translate == CONF_TRANSLATE_NIC;
+	m->direct = m->nic->node->no_chains || conf->translate == CONF_TRANSLATE_DIRECT;
 	m->nic->node->fence_orders = !m->waits;
 }
 
@@ -76,6 +78,8 @@ static int build_progs(struct manager *m)
 
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++) {
 		r = build_prog(m, c);
+		if (!r)
+			queue_bare_prog(&m->bare[c], c, m->progs[c].name);
 		if (!r && m->nic_translates)
 			r = build_keyed(m, c);
 		if (r)
@@ -187,6 +191,9 @@ static uint64_t swap_pages(const struct manager *m)
 	return m->pool.pages - m->spaces.nr_pages;
 }
 
+/* Store pages of an agent whose compute nodes have slabs, but for old ones. */
+#define DIRECT_STOCK	(4 * STOCK_LEAST)
+
 /* Each instance of a store holds a page that nobody else can have. */
 static uint64_t stock_target(const struct manager *m)
 {
@@ -195,6 +202,11 @@ static uint64_t stock_target(const struct manager *m)
 			STOCK_CHAINS * conf->depth;
 	uint64_t pages = swap_pages(m), half = (pages - m->slack) / 2;
 
+	/* Few compute nodes know no slabs. */
+	if (m->direct)
+		most = DIRECT_STOCK;
+	if (m->nic->node->no_chains)
+		return 0;
 	if (conf->store_pages < pages)
 		return conf->store_pages;
 	return stock_default_target(pages, most < half ? most : half);
@@ -248,6 +260,14 @@ static bool has_session_at(void *arg, __be32 ip)
 	return false;
 }
 
+static void shake_refused(void *arg, __be32 ip, const char *name, const char *why)
+{
+	const struct audit_peer peer = { .name = name, .ip = ip };
+	struct manager *m = arg;
+
+	audit_refused(&m->audit, &peer, why);
+}
+
 static int responder_open(struct manager *m, char *why)
 {
 	int r = manager_read_keys(m, why);
@@ -256,7 +276,7 @@ static int responder_open(struct manager *m, char *why)
 		return r;
 	m->responder.nic = m->nic;
 	m->responder.idents = &m->idents;
-	m->responder.audit = &m->audit;
+	m->responder.refused = shake_refused;
 	m->responder.session = has_session;
 	m->responder.known = has_session_at;
 	m->responder.arg = m;
@@ -334,7 +354,7 @@ static int take_memory(struct manager *m, char why[CONF_WHY_MAX])
 	return r;
 }
 
-/* The pool keeps its old size as long as adopted sessions have pages in it. */
+/* The pool keeps its old size as long as adopted sessions or spaces have pages in it. */
 static void warn_of_size(struct manager *m)
 {
 	uint64_t kept = m->keep.head->nr_pages * ODRP_WIRE_PAGE_SIZE;
@@ -342,7 +362,7 @@ static void warn_of_size(struct manager *m)
 
 	if (m->conf->pool != kept)
 		log_warning("pool: %" PRIu64 " MB, as before this start, and not %" PRIu64
-			    ": sessions have pages in it", kept >> 20,
+			    ": sessions or spaces have pages in it", kept >> 20,
 			    m->conf->pool >> 20);
 	if (m->limits.max_slots > slots)
 		m->limits.max_slots = slots;
@@ -374,7 +394,7 @@ static int take_over(struct manager *m, const int fd[KEEP_FILES], char *why)
 	if (m->draining)
 		log_notice("draining, as before this start: nobody new is let in until "
 			   "odrpctl mnode undrain");
-	if (!keep_sessions(&m->keep)) {
+	if (!keep_sessions(&m->keep) && !keep_spaces(&m->keep)) {
 		keep_close(&m->keep);
 		return 0;
 	}
@@ -415,17 +435,20 @@ static int check_room(const struct manager *m, char *why)
 	return -ENOSPC;
 }
 
-/* With adopted sessions, the remaining pages may be too few or too fragmented; then the
- * agent runs without spaces. */
+/* Beside what is kept, the remaining pages may be too few or too fragmented; then the agent
+ * runs without new spaces. */
 static int make_spaces(struct manager *m, char *why)
 {
-	int r = m->keep.adopted ? check_room(m, why) : 0;
+	int r = m->keep.adopted ? spaces_adopt(&m->spaces, &m->pool, m->conf, why) : 0;
 
+	if (r)
+		return r;
+	r = m->keep.adopted ? check_room(m, why) : 0;
 	if (!r)
 		r = spaces_make(&m->spaces, &m->pool, m->conf, why);
 	if (!r || !m->keep.adopted)
 		return r;
-	log_error("no spaces beside the sessions of the agent before this one: %s", why);
+	log_error("no new spaces beside what the agent before this one has left: %s", why);
 	return 0;
 }
 
@@ -478,10 +501,10 @@ static int adopt_all(struct manager *m, char *why)
 	uint64_t target = m->stock.target;
 	int r;
 
-	if (m->nic->node->no_chains && keep_sessions(&m->keep)) {
-		snprintf(why, CONF_WHY_MAX, "%u sessions of swap are kept, and this NIC arms "
-			 "no chains: start with the NIC of before, or drop the kept state",
-			 keep_sessions(&m->keep));
+	if (m->nic->node->no_chains && adopt_nr_chained(m)) {
+		snprintf(why, CONF_WHY_MAX, "%u sessions of swap by chains are kept, and this "
+			 "NIC arms none: start with the NIC of before, or drop the kept state",
+			 adopt_nr_chained(m));
 		return -EOPNOTSUPP;
 	}
 	r = adopt_sessions(m);

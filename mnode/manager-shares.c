@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What each identity may have of the memory node: pages, sessions, connections,
- * bandwidth. lease-plan.c and shares.c have the rules; this file applies them to the
- * sessions.
+ * Limits of each identity at the memory node: pages, sessions, connections, bandwidth.
+ * lease-plan.c and shares.c have the rules; this file applies them to the sessions.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 #include "log.h"
 #include "manager.h"
 
-/* What each name can have: attachments, queues of them, bytes of metadata of sessions. */
+/* Each name can have so many attachments, queues of them, bytes of metadata of sessions. */
 #define ATTACHES_LEAST	4
 #define QUEUES_LEAST	64
 #define METADATA_LEAST	(1ull << 20)
@@ -77,11 +76,11 @@ uint64_t manager_claims_of(const struct manager *m, const struct share *share)
 	return sum;
 }
 
-/* What a share has of something. */
+/* The amount of something that a share has. */
 typedef uint64_t (*amount_fn)(const struct manager *m, const struct share *share);
 
-/* What others lack of the least that each name with a section can have, and all names
- * without one together. */
+/* The amount that others lack of the least that each name with a section can have, and all
+ * names without one together. */
 static uint64_t kept_for_others(const struct manager *m, const struct share *but,
 				uint64_t least, amount_fn amount)
 {
@@ -188,10 +187,20 @@ bool manager_has_place(const struct manager *m, const struct share *but)
 	return nr < m->conf->max_sessions;
 }
 
+static uint64_t whole_slabs(uint64_t pages)
+{
+	return pages - pages % ODRP_WIRE_SLAB_PAGES;
+}
+
 void manager_plan_leases(struct manager *m)
 {
+	unsigned int i;
+
 	list_leases(m);
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
+	for (i = 0; i < m->nr_sess; i++)
+		if (slabs_exist(&m->sess[i]->slabs))
+			m->leases[i]->target = whole_slabs(m->leases[i]->target);
 }
 
 /* Logs this once, until the limit is set anew. */
@@ -371,18 +380,58 @@ void manager_tick_shares(struct manager *m, uint32_t elapsed_ms)
 	shares_tick(&m->shares, elapsed_ms, share_needed, m);
 }
 
-int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
+/* Pages of a newcomer that asks again when it needs more. */
+#define FIRST_PAGES	ODRP_WIRE_SLAB_PAGES
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void lease_begin_small(struct lease *l)
+{
+	l->promised = least_of(l->promised, FIRST_PAGES);
+	l->granted = least_of(l->granted, FIRST_PAGES);
+	l->ceiling = least_of(l->ceiling, FIRST_PAGES);
+	l->held = least_of(l->held, FIRST_PAGES);
+	l->target = least_of(l->target, FIRST_PAGES);
+}
+
+/* A session with slabs gets whole ones, and needs no slack. */
+static void lease_round(struct lease *l)
+{
+	l->promised = whole_slabs(l->promised);
+	l->granted = whole_slabs(l->granted);
+	l->ceiling = whole_slabs(l->ceiling);
+	l->held = whole_slabs(l->held);
+	l->target = whole_slabs(l->target);
+}
+
+int manager_lease(struct manager *m, struct share *share, const struct hello *hello,
 		  struct lease *ret_lease)
 {
-	uint64_t cap = m->slack < m->budget ? m->budget - m->slack : 0;
+	bool direct = manager_direct(m, hello);
+	uint64_t slack = direct ? 0 : m->slack, nr = hello->nr_slots;
+	uint64_t cap = slack < m->budget ? m->budget - slack : 0;
+	int r;
 
 	list_leases(m);
-	if (nr_slots < cap)
-		cap = nr_slots;
+	if (direct)
+		nr = (uint64_t)odrp_wire_max_slabs(nr) * ODRP_WIRE_SLAB_PAGES;
+	if (nr < cap)
+		cap = nr;
 	if (m->conf->max_pages && m->conf->max_pages < cap)
 		cap = m->conf->max_pages;
-	return lease_open((const struct lease *const *)m->leases, m->nr_sess,
-			  budget_for(m, share), cap, m->slack, &share->lease, ret_lease);
+	if (direct)
+		cap = whole_slabs(cap);
+	r = lease_open((const struct lease *const *)m->leases, m->nr_sess,
+		       budget_for(m, share), cap, slack,
+		       direct ? ODRP_WIRE_SLAB_PAGES : 1, &share->lease, ret_lease);
+	if (!r && hello->features & ODRP_WIRE_F_ASKS)
+		lease_begin_small(ret_lease);
+	if (!r && direct)
+		lease_round(ret_lease);
+	return r;
 }
 
 void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages)

@@ -2,6 +2,7 @@
 /* Spaces of the manager: what they take of the pool is not lent. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include "check.h"
 
 /*
@@ -23,16 +24,17 @@ static bool clock_stands(struct manager *m, uint64_t now)
 
 uint64_t manager_spaces(struct manager *m, uint64_t now)
 {
-	uint64_t had = m->spaces.nr_pages, next;
+	uint64_t had = m->spaces.nr_pages, stand = spaces_stand(&m->spaces, now), next;
 
 	if (clock_stands(m, now))
-		return UINT64_MAX;
+		return stand;
 	if (manager_health_silent(m))
 		return now + FAR_EPOCH_NS;
 	next = spaces_step(&m->spaces, now - m->counted_ns);
 	if (m->spaces.nr_pages != had)
 		manager_budget(m);
-	return next == UINT64_MAX ? next : next + m->counted_ns;
+	next = next == UINT64_MAX ? next : next + m->counted_ns;
+	return next < stand ? next : stand;
 }
 
 bool manager_spaces_request(struct manager *m, const struct nic_event *ev)
@@ -50,7 +52,7 @@ bool manager_spaces_request(struct manager *m, const struct nic_event *ev)
 
 void manager_budget(struct manager *m)
 {
-	uint64_t taken = m->spaces.nr_pages + m->stock.target;
+	uint64_t taken = m->spaces.nr_pages + m->stock.target + m->pool.nr_withheld;
 
 	m->budget = taken < m->pool.pages ? m->pool.pages - taken : 0;
 }
@@ -64,4 +66,15 @@ int manager_delete_space(struct manager *m, const char *name)
 	spaces_delete(&m->spaces, space);
 	manager_budget(m);
 	return 0;
+}
+
+int manager_declare_lost(struct manager *m, const char *name, uint64_t node,
+			 char why[CONF_WHY_MAX])
+{
+	struct space *space = spaces_find(&m->spaces, name);
+
+	if (space)
+		return spaces_declare_lost(space, node, why);
+	snprintf(why, CONF_WHY_MAX, "no space has the name '%.60s'", name);
+	return -ENOENT;
 }

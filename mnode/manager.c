@@ -26,7 +26,8 @@ static const char *ip_name(__be32 ip, char buf[INET_ADDRSTRLEN])
 const struct wrc_prog *manager_prog(const struct manager *m,
 				    const struct sess *s, unsigned int chain)
 {
-	return keys_exist(&s->keys) ? &m->keyed[chain] : &m->progs[chain];
+	return slabs_exist(&s->slabs) ? &m->bare[chain] :
+	       keys_exist(&s->keys) ? &m->keyed[chain] : &m->progs[chain];
 }
 
 struct sess *manager_find(struct manager *m, uint64_t id)
@@ -91,7 +92,7 @@ uint64_t manager_armed_pages(const struct manager *m)
 
 uint64_t manager_withheld_pages(const struct manager *m)
 {
-	uint64_t sum = 0;
+	uint64_t sum = m->pool.nr_withheld;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++) {
@@ -123,6 +124,25 @@ uint64_t manager_free_pages(const struct manager *m)
 	return sum;
 }
 
+uint64_t manager_held_pages(const struct manager *m)
+{
+	return m->pool.pages - m->spaces.nr_pages - lend_pages(&m->lender);
+}
+
+/* Counts the pages of sessions that were there for so long. */
+static void use_tick(struct manager *m, uint32_t elapsed_ms)
+{
+	uint64_t used = 0;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++) {
+		sess_count_use(m->sess[i], elapsed_ms);
+		used += m->sess[i]->use.used;
+	}
+	if (m->nr_sess)
+		use_count(&m->use, used, manager_held_pages(m), elapsed_ms);
+}
+
 /* Closes the connections; manager_work() stops the chains: see sess_stands(). */
 static void disconnect(struct manager *m, struct sess *s)
 {
@@ -143,7 +163,7 @@ static void sess_nothing(struct manager *m, struct sess *s, enum sess_event even
 /* The session is not made: nobody needs the connection's number and key material. */
 static void sess_forget(struct manager *m, struct sess *s, enum sess_event event)
 {
-	explicit_bzero(&s->seal, sizeof(s->seal));
+	explicit_bzero(&s->signer, sizeof(s->signer));
 	s->cm_id = 0;
 }
 
@@ -340,6 +360,13 @@ static void beat_check(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 		manager_kill(m, s, WHY_EVICTED);
 		return;
 	}
+	if (s->slabs.failed) {
+		log_error("session %" PRIu64 ": this NIC does not destroy the key of a slab "
+			  "that the compute node has given back (%s); evicting it", s->id,
+			  strerror(-s->slabs.failed));
+		manager_kill(m, s, WHY_EVICTED);
+		return;
+	}
 	if (s->silent_ms > sess_dead_ms(s, m->conf)) {
 		manager_kill(m, s, WHY_DEAD);
 		return;
@@ -361,13 +388,16 @@ static void beat_check(struct manager *m, struct sess *s, uint32_t elapsed_ms)
 }
 
 /* True if a grant is to be written now.  A larger lease is granted only when its pages
- * are in the ring.  May lower the target of a session that waits for a grant. */
+ * are in the ring.  A slab that was made later than its lease was granted needs another
+ * grant: the compute node does not look for it else.  May lower the target of a session
+ * that waits for a grant. */
 static bool may_be_granted(const struct manager *m, struct sess *s)
 {
 	struct lease *l = &s->lease;
 
 	if (!sess_is_live(s) || !l->reachable || l->writing ||
-	    (!lease_differs(l) && s->drain == s->drain_sent))
+	    (!lease_differs(l) && s->drain == s->drain_sent && !s->slabs.untold &&
+	     !s->unanswered))
 		return false;
 	/* prepare() will keep or correct the promise first. */
 	if (lease_promise_stands(l) && s->setup != SETUP_BLOCKED)
@@ -426,6 +456,31 @@ static void refusals_note(struct manager *m)
 			audit_refused(&m->audit, &(struct audit_peer){ .ip = r.ip }, r.why);
 }
 
+bool manager_look(struct manager *m)
+{
+	bool news = false, any = false;
+	unsigned int i;
+
+	if (check_runs(m) || manager_health_silent(m))
+		return false;
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (!sess_is_live(s) || !sess_attached(s) || !s->lease.asks)
+			continue;
+		any = true;
+		if (sess_poll_ctl(s)) {
+			manager_lost(m, s);
+		} else if (sess_look(s, 0)) {
+			sess_setup(s, SETUP_EV_SEEN);
+			news = true;
+		}
+	}
+	if (news)
+		manager_plan_leases(m);
+	return any;
+}
+
 void manager_tick(struct manager *m, uint32_t elapsed_ms)
 {
 	/* If the agent itself slept, that time is not the compute nodes' silence. */
@@ -434,6 +489,7 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 	bool silent = manager_health_silent(m);
 	unsigned int i;
 
+	use_tick(m, elapsed_ms);
 	/* Nobody is heard while pages are counted, so that time is nobody's silence. */
 	if (check_runs(m))
 		return;
@@ -457,14 +513,14 @@ void manager_tick(struct manager *m, uint32_t elapsed_ms)
 
 /* ---- identities -------------------------------------------------------------------- */
 
-static void key_file_bad(const char *why)
+static void key_file_bad(void *arg, const char *why)
 {
 	log_error("%s; this name is not let in", why);
 }
 
 int manager_read_keys(struct manager *m, char why[CONF_WHY_MAX])
 {
-	return idents_read(&m->idents, m->conf->keys, key_file_bad, why);
+	return idents_read(&m->idents, m->conf->keys, key_file_bad, NULL, why);
 }
 
 /* The name has or had a secret, or has a session of before a restart. */
@@ -530,7 +586,7 @@ static bool collect(struct manager *m)
 	struct sess *s = next_dying(m);
 
 	/* No other session may get a page that still has a translation. */
-	if (!s || m->lender.sess == s || keys_exist(&s->keys) ||
+	if (!s || m->lender.sess == s || sess_has_keys(s) ||
 	    !lend_fenced(&m->lender, s))
 		return false;
 	if (lend_collect(&m->lender, s))
@@ -542,8 +598,20 @@ static bool collect(struct manager *m)
 static bool drop_keys(struct manager *m)
 {
 	struct sess *s = next_dying(m);
+	uint64_t withheld = m->pool.nr_withheld;
+	bool gone;
 
-	return s && keys_exist(&s->keys) && !sess_drop_keys(s);
+	if (!s || !sess_has_keys(s))
+		return false;
+	gone = sess_drop_keys(s);
+	withheld = m->pool.nr_withheld - withheld;
+	if (withheld) {
+		log_error("session %" PRIu64 ": this NIC does not destroy keys; %" PRIu64
+			  " pages that they open are lent to nobody until the agent restarts",
+			  s->id, withheld);
+		manager_budget(m);
+	}
+	return !gone;
 }
 
 /* Frees a piece of an old session.  True: there is more to free. */

@@ -8,11 +8,12 @@
 #ifndef MNODE_MANAGER_H
 #define MNODE_MANAGER_H
 
+#include "../userspace/host/responder.h"
 #include "conf.h"
 #include "lease/shares.h"
 #include "page/keep.h"
 #include "page/stock.h"
-#include "peer/responder.h"
+#include "peer/audit.h"
 #include "session/lend.h"
 #include "session/sess.h"
 #include "space/spaces.h"
@@ -49,8 +50,9 @@ struct health {
  * @slack:	pages of slack for each compute node
  * @waits:	chains keep order by WAIT, else by fences; settled for this NIC
  * @nic_translates: sessions may have translation in the NIC; settled for this NIC
- * @progs, @keyed: the chain programs for this NIC; @keyed are those of sessions with
- *		translation in the NIC
+ * @direct:	sessions may have direct slabs; settled for this NIC
+ * @progs, @keyed, @bare: the chain programs for this NIC; @keyed are those of sessions with
+ *		translation in the NIC, @bare of sessions with direct slabs
  * @sess:	sessions, in the order in which they were opened
  * @old, @nr_old: sessions whose pages are back in the pool and whose memory is freed in
  *		pieces
@@ -63,6 +65,7 @@ struct health {
  *		they are never reset
  * @health:	which queue pairs the NIC is asked about next
  * @check:	counts the pages; NULL: no count is under way, and there is no result
+ * @use:	pages by time, while there is a session
  * @longest_turn_ns: the longest turn of the event loop; mnoded.c measures it
  */
 struct manager {
@@ -78,9 +81,10 @@ struct manager {
 	struct audit audit;
 	struct responder responder;
 	uint64_t budget, slack;
-	bool waits, nic_translates;
+	bool waits, nic_translates, direct;
 	struct wrc_prog progs[ODRP_WIRE_NR_CHAINS];
 	struct wrc_prog keyed[ODRP_WIRE_NR_CHAINS];
+	struct wrc_prog bare[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;
 	struct sess **sess;
 	struct lease **leases;
@@ -97,6 +101,7 @@ struct manager {
 	struct health health;
 	struct check *check;
 	uint64_t count_at, counted_ns;	/* when the count began; of all that have ended */
+	struct use use;
 	uint64_t longest_turn_ns;
 };
 
@@ -116,9 +121,13 @@ void manager_fini(struct manager *m);
 /* Unused pages: in the pool, in free rings, and held by the agent.  The ring's part is a
  * snapshot of head and tail. */
 uint64_t manager_free_pages(const struct manager *m);
+/* Pages that nobody can have: all of the pool that are not free for sessions, without
+ * spaces. */
+uint64_t manager_held_pages(const struct manager *m);
 /* Pages in page registers of stores. */
 uint64_t manager_armed_pages(const struct manager *m);
-/* Pages of ended sessions whose chains the NIC does not stop. */
+/* Pages of ended sessions whose chains the NIC does not stop, or whose keys it does not
+ * destroy. */
 uint64_t manager_withheld_pages(const struct manager *m);
 
 /* Takes some of the NIC's events, at most one of them a connection request.  (listen.c) */
@@ -142,6 +151,9 @@ void manager_settled(struct manager *m, struct sess *s, int r);
 void manager_refuse(struct manager *m, const struct sess *s, int r);
 /* Looks at heartbeats and plans leases; elapsed_ms: time since the last call. */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
+/* Looks for heartbeats of compute nodes that ask when they need pages; manager_work() answers
+ * them. False: there is none, so nobody waits for the next call. */
+bool manager_look(struct manager *m);
 /* Since the last tick, asks the NIC about a few queue pairs, and disconnects what is
  * broken.  True: there are more to ask about at once; else nic_node.look_fd tells when.
  * (health.c) */
@@ -224,10 +236,14 @@ bool manager_spaces_request(struct manager *m, const struct nic_event *ev);
  * counted: call it again when the count has ended.
  */
 uint64_t manager_spaces(struct manager *m, uint64_t now);
-/* Computes the budget anew: the pool without spaces and stock. */
+/* Computes the budget anew: the pool without spaces, stock and withheld pages. */
 void manager_budget(struct manager *m);
 /* Deletes a space; swap may use its pages afterwards.  -ENOENT: there is no such space. */
 int manager_delete_space(struct manager *m, const char *name);
+/* Declares memory node `node` of a set lost, whose arbiter this is.  -errno, with a sentence
+ * in why. */
+int manager_declare_lost(struct manager *m, const char *name, uint64_t node,
+			 char why[CONF_WHY_MAX]);
 
 /* An event of a session: changes its state by the table of sess-state.c, and does the
  * action. */
@@ -275,8 +291,15 @@ void manager_pause(struct manager *m);
 bool manager_hangs_up(const struct manager *m);
 
 /* Chooses the first lease of a new session; see lease_open(). */
-int manager_lease(struct manager *m, struct share *share, uint64_t nr_slots,
+int manager_lease(struct manager *m, struct share *share, const struct hello *hello,
 		  struct lease *ret_lease);
+/* True if a new session with that hello gets direct slabs. */
+static inline bool manager_direct(const struct manager *m, const struct hello *hello)
+{
+	const uint32_t needs = ODRP_WIRE_F_DIRECT | ODRP_WIRE_F_LONG_BEAT;
+
+	return m->direct && (hello->features & needs) == needs;
+}
 /* True if there is room for another session, beside the places that are reserved for others. */
 bool manager_has_place(const struct manager *m, const struct share *share);
 /* A free owner number, which marks a session's pages in the pool. */

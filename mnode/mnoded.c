@@ -67,7 +67,7 @@ struct daemon {
 	struct ctl *ctl;
 	struct http *http;		/* NULL: no metrics */
 	sd_event *event;
-	sd_event_source *tick, *work_now, *work_later, *spaces;
+	sd_event_source *tick, *look, *work_now, *work_later, *spaces;
 	uint64_t began_ns, ticked_ns;
 	uint64_t tick_usec;
 	unsigned int notified_sess;
@@ -359,7 +359,19 @@ static int on_tick(sd_event_source *source, uint64_t usec, void *arg)
 	manager_tick(&d->m, (now - d->ticked_ns) / 1000000);
 	d->ticked_ns = now;
 	status_notify(d);
+	sd_event_source_set_enabled(d->look, SD_EVENT_ONESHOT);
 	sd_event_source_set_time_relative(source, d->tick_usec);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* on_post() answers. */
+static int on_look(sd_event_source *source, uint64_t usec, void *arg)
+{
+	struct daemon *d = arg;
+
+	if (!manager_look(&d->m))
+		return 0;
+	sd_event_source_set_time_relative(source, ODRP_WIRE_LOOK_MS * USEC_PER_MSEC);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -439,9 +451,10 @@ static int on_terminate(sd_event_source *source,
 
 	sd_notify(0, "STOPPING=1");
 	/* The service manager does not say whether it restarts or stops the unit. */
-	log_info("ending after a signal; disconnecting %u compute nodes, whose pages %s",
-		 d->m.nr_sess, d->stored ? "the service manager has: it keeps them for a "
-		 "restart, and drops them if the unit is stopped" : "are lost");
+	log_info("ending after a signal; disconnecting %u compute nodes; %s", d->m.nr_sess,
+		 d->stored ? "the service manager has all pages and spaces: it keeps them for "
+		 "a restart, and drops them if the unit is stopped" :
+		 "all pages and spaces are lost");
 	if (!d->m.nr_sess)
 		return sd_event_exit(d->event, 0);
 	if (d->stored)
@@ -541,6 +554,8 @@ static int add_sources(struct daemon *d)
 		r = sd_event_add_time_relative(e, &d->tick, CLOCK_MONOTONIC,
 					       d->tick_usec, 0, on_tick, d);
 	if (r >= 0)
+		r = sd_event_add_time_relative(e, &d->look, CLOCK_MONOTONIC, 0, 1, on_look, d);
+	if (r >= 0)
 		r = sd_event_add_defer(e, &d->work_now, on_work_now, d);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(d->work_now, SD_EVENT_OFF);
@@ -567,6 +582,7 @@ static int add_sources(struct daemon *d)
 static void drop_sources(struct daemon *d)
 {
 	sd_event_source_unref(d->tick);
+	sd_event_source_unref(d->look);
 	sd_event_source_unref(d->work_now);
 	sd_event_source_unref(d->work_later);
 	sd_event_source_unref(d->spaces);
@@ -637,8 +653,8 @@ static int daemon_loop(struct daemon *d)
 		 d->m.pool.page_mem.huge ? " (huge)" : "", d->m.spaces.nr_pages,
 		 d->m.slack, d->conf.port, d->conf.control);
 	if (d->nic->node->no_chains)
-		log_notice("this NIC arms no chains: the agent serves spaces, and refuses "
-			   "swap");
+		log_notice("this NIC arms no chains: compute nodes swap to slabs of their own, "
+			   "which they read and write by themselves");
 	else
 		log_info("chains use %s; %s finds pages",
 			 d->m.waits ? "WAITs" : "fences",

@@ -110,7 +110,8 @@ int agent_complain(const char *path, int r)
 			"within %d s\n", path, ANSWER_TIMEOUT_S);
 	else if (r == -ENOENT || r == -ECONNREFUSED)
 		fprintf(stderr, "odrpctl mnode: %s: no agent is there: "
-			"\"systemctl start odrp-mnoded\" starts it\n", path);
+			"\"systemctl start odrp-mnoded\" starts it (one that still takes "
+			"its memory does not answer, either)\n", path);
 	else
 		fprintf(stderr, "odrpctl mnode: %s: %s\n", path, strerror(-r));
 	return EXIT_TROUBLE;

@@ -45,13 +45,13 @@ void mnode_top_head(char line[MNODE_TOP_LINE])
 {
 	snprintf(line, MNODE_TOP_LINE, "%5s %-15s %-7s %6s %6s %6s %6s %7s %7s %6s", "ID",
 		 "PEER", "STATE", "LOAD/S", "MAPD/S", "UNMP/S", "INVL/S", "USED MB",
-		 "LEASED", "SILENT");
+		 "HELD MB", "SILENT");
 }
 
 void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
 		    char line[MNODE_TOP_LINE])
 {
-	char text[NR_RATES][16], used[16], lease[16], silent[16];
+	char text[NR_RATES][16], used[16], held[16], silent[16];
 	unsigned int i;
 	double rate;
 
@@ -65,9 +65,37 @@ void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t n
 		 "%5" PRIu64 " %-15s %-7s %6s %6s %6s %6s %7s %7s %6s",
 		 agent_num(to, "id"), agent_str(to, "peer"), agent_session_state(to),
 		 text[0], text[1], text[2], text[3],
-		 top_mb_text(agent_num(to, "used") / PAGES_PER_MB, used),
-		 top_mb_text(agent_num(to, "lease") / PAGES_PER_MB, lease),
+		 top_mb_text(agent_num(agent_get(to, "use"), "used") / PAGES_PER_MB, used),
+		 top_mb_text(agent_num(agent_get(to, "use"), "held") / PAGES_PER_MB, held),
 		 top_count_text(agent_num(to, "silent_ms"), silent));
+}
+
+/* Used of held, between two answers, in percent; false: nothing was held. */
+static bool share_between(struct json_object *from, struct json_object *to, double *ret_share)
+{
+	uint64_t used = agent_num(to, "used_page_s") - agent_num(from, "used_page_s");
+	uint64_t held = agent_num(to, "held_page_s") - agent_num(from, "held_page_s");
+
+	if (!held)
+		return false;
+	*ret_share = 100.0 * used / held;
+	return true;
+}
+
+bool mnode_top_use_line(struct json_object *from, struct json_object *to,
+			char line[MNODE_TOP_LINE])
+{
+	uint64_t used = agent_num(to, "peak_used"), held = agent_num(to, "peak_held");
+	char used_mb[16], held_mb[16];
+	double share;
+
+	if (!held || !share_between(from, to, &share))
+		return false;
+	snprintf(line, MNODE_TOP_LINE, "used / held: %.1f %% by time; at the peak %.1f %%, "
+		 "%s of %s MB", share, 100.0 * used / held,
+		 top_mb_text(used / PAGES_PER_MB, used_mb),
+		 top_mb_text(held / PAGES_PER_MB, held_mb));
+	return true;
 }
 
 void mnode_top_space_head(char line[MNODE_TOP_LINE])
@@ -103,7 +131,7 @@ struct json_object *mnode_top_json(struct json_object *from,
 		{ "used", "used_pages" }, { "lease", "lease_pages" },
 		{ "want", "want_pages" }, { "silent_ms", "silent_ms" },
 	};
-	struct json_object *obj = json_object_new_object();
+	struct json_object *obj = json_object_new_object(), *use = agent_get(to, "use");
 	unsigned int i;
 	double rate;
 
@@ -120,6 +148,14 @@ struct json_object *mnode_top_json(struct json_object *from,
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		json_object_object_add(obj, names[i][1], json_object_new_uint64(
 					agent_num(to, names[i][0])));
+	json_object_object_add(obj, "kept_pages",
+			       json_object_new_uint64(agent_num(use, "used")));
+	json_object_object_add(obj, "held_pages",
+			       json_object_new_uint64(agent_num(use, "held")));
+	if (!share_between(agent_get(from, "use"), use, &rate))
+		json_object_object_add(obj, "used_percent", NULL);
+	else
+		add_rate(obj, "used_percent", rate);
 	return obj;
 }
 
@@ -242,6 +278,9 @@ static void looks_print(void *arg, unsigned int to)
 	}
 	if (!i)
 		puts("no compute nodes");
+	if (mnode_top_use_line(agent_get(l->answer[!to], "use"),
+			       agent_get(l->answer[to], "use"), line))
+		puts(line);
 	print_spaces(agent_get(l->answer[to], "spaces"));
 }
 

@@ -15,6 +15,9 @@ void mnode_top_head(char line[MNODE_TOP_LINE]);
 /* from, to: the same session in two answers; ns: time between them. */
 void mnode_top_line(struct json_object *from, struct json_object *to, uint64_t ns,
 		    char line[MNODE_TOP_LINE]);
+/* Utilization of all, from the use in both answers. False: there is none to print. */
+bool mnode_top_use_line(struct json_object *from, struct json_object *to,
+			char line[MNODE_TOP_LINE]);
 void mnode_top_space_head(char line[MNODE_TOP_LINE]);
 /* space: an entry of the agent's list of spaces. */
 void mnode_top_space_line(struct json_object *space, char line[MNODE_TOP_LINE]);

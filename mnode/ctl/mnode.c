@@ -21,12 +21,13 @@
 /**
  * struct mnode_command - a command
  * @key:	name of the argument in the request; NULL: there is no argument
- * @expected:	describes the argument
+ * @expected:	describes the argument, or both
+ * @key2:	name of a second one, a number; NULL: there is none
  * @print:	prints the answer for people; NULL: prints nothing
  */
 struct mnode_command {
 	const char *name;
-	const char *key, *expected;
+	const char *key, *expected, *key2;
 	void (*print)(struct json_object *answer);
 };
 
@@ -34,7 +35,7 @@ struct mnode_args {
 	const char *control;
 	const char *name;
 	const struct mnode_command *command;	/* NULL: there is no such command */
-	const char *arg;
+	const char *arg, *arg2;
 	bool json;
 	double interval;		/* for top */
 	unsigned long count;
@@ -198,6 +199,18 @@ static void print_spaces(struct json_object *list)
 	}
 }
 
+/* Time-averaged, and when most was used. */
+static void print_use(struct json_object *use)
+{
+	uint64_t held = agent_num(use, "held_page_s"), peak = agent_num(use, "peak_held");
+
+	if (!held || !peak)
+		return;
+	printf("%-16s %12.1f %%  at the peak %.1f %%: %" PRIu64 " of %" PRIu64 " pages\n",
+	       "used / held", 100.0 * agent_num(use, "used_page_s") / held,
+	       100.0 * agent_num(use, "peak_used") / peak, agent_num(use, "peak_used"), peak);
+}
+
 static void print_status(struct json_object *obj)
 {
 	struct json_object *c = agent_get(obj, "chains");
@@ -211,6 +224,7 @@ static void print_status(struct json_object *obj)
 		print_pages(obj, "pages_spaces", "  in spaces");
 	if (agent_num(obj, "pages_withheld"))
 		print_pages(obj, "pages_withheld", "  withheld");
+	print_use(agent_get(obj, "use"));
 	print_modes(obj);
 	printf("%-16s %12" PRIu64 "\n", "loads", agent_num(c, "load"));
 	printf("%-16s %12" PRIu64 "\n", "mapped stores",
@@ -242,8 +256,8 @@ static void print_check(struct json_object *obj)
 	if (agent_num(obj, "spaces"))
 		printf("%" PRIu64 " in spaces\n", agent_num(obj, "spaces"));
 	if (agent_num(obj, "withheld"))
-		printf("%" PRIu64 " withheld: the NIC does not stop chains that "
-		       "reach them\n", agent_num(obj, "withheld"));
+		printf("%" PRIu64 " withheld: the NIC does not stop chains or destroy keys "
+		       "that reach them\n", agent_num(obj, "withheld"));
 	for (i = 0; i < json_object_array_length(list); i++)
 		printf("  %s\n", json_object_get_string(
 				json_object_array_get_idx(list, i)));
@@ -289,6 +303,7 @@ static const struct mnode_command commands[] = {
 	{ "evict", "session", "the number of a session" },
 	{ "revoke", "name", "a compute node's name" },
 	{ "delete-space", "space", "a space's name" },
+	{ "lost", "space", "a space's name and a node's number", .key2 = "node" },
 };
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -323,6 +338,8 @@ static void parse_word(struct argp_state *state, char *word)
 		a->name = word;
 	else if (!a->arg && a->command && a->command->key)
 		a->arg = word;
+	else if (!a->arg2 && a->command && a->command->key2)
+		a->arg2 = word;
 	else
 		argp_error(state, "%s: not expected", word);
 	a->command = command_find(a->name);
@@ -336,7 +353,7 @@ static void parse_end(struct argp_state *state)
 
 	if (!a->name)
 		argp_error(state, "expected %s", command_names(names));
-	if (a->command && a->command->key && !a->arg)
+	if (a->command && ((a->command->key && !a->arg) || (a->command->key2 && !a->arg2)))
 		argp_error(state, "%s: expected %s", a->name, a->command->expected);
 	if (a->timed && strcmp(a->name, "top"))
 		argp_error(state, "--interval and --count are options of "
@@ -389,7 +406,7 @@ static const struct argp_option options[] = {
 static const struct argp argp = {
 	.options = options, .parser = parse_option,
 	.args_doc = "status\ncheck\nsessions\nclients\ntop\nmetrics\ndrain\nundrain\n"
-		    "evict ID\nrevoke NAME\ndelete-space NAME",
+		    "evict ID\nrevoke NAME\ndelete-space NAME\nlost SPACE NODE",
 	.doc = "Asks the memory node's agent on this machine."
 	       "\vcheck counts the pages of the pool: exit status 1 if one of them is not "
 	       "in exactly one place. clients shows what each compute node has, by its "
@@ -399,7 +416,10 @@ static const struct argp argp = {
 	       "undrain ends that. evict ends the session with the number ID and takes "
 	       "its pages back; revoke does so to all sessions of the compute node NAME, "
 	       "whose file of secrets was removed before. delete-space deletes a space "
-	       "and everything in it; swap gets its pages.",
+	       "and everything in it; swap gets its pages. lost declares a memory node of "
+	       "the set of SPACE lost, at its arbiter: NODE is its number, from 1 on. Then "
+	       "clients can be fenced without it, and its part begins anew, empty, when it "
+	       "comes back.",
 };
 
 static const struct argp_option top_options[] = {
@@ -447,6 +467,7 @@ static struct json_object *make_arg(const struct mnode_args *a)
 static int make_request(const struct mnode_args *a, struct json_object **ret)
 {
 	struct json_object *req, *arg = NULL;
+	uint64_t number = 0;
 	char names[128];
 
 	if (!a->command) {
@@ -461,10 +482,17 @@ static int make_request(const struct mnode_args *a, struct json_object **ret)
 			a->arg, a->command->expected);
 		return -EINVAL;
 	}
+	if (a->arg2 && parse_session(a->arg2, &number)) {
+		fprintf(stderr, "odrpctl mnode: %s: '%s': expected %s\n", a->name, a->arg2,
+			a->command->expected);
+		return -EINVAL;
+	}
 	req = json_object_new_object();
 	json_object_object_add(req, "command", json_object_new_string(a->name));
 	if (arg)
 		json_object_object_add(req, a->command->key, arg);
+	if (a->arg2)
+		json_object_object_add(req, a->command->key2, json_object_new_uint64(number));
 	*ret = req;
 	return 0;
 }

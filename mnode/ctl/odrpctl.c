@@ -13,7 +13,8 @@ const char *argp_program_version = "odrpctl " VERSION;
 
 static const char usage[] =
 "Usage: odrpctl mnode status|check|sessions|clients|top|metrics|drain|undrain|\n"
-"                     evict ID|revoke NAME|delete-space NAME [OPTION...]\n"
+"                     evict ID|revoke NAME|delete-space NAME|\n"
+"                     lost SPACE NODE [OPTION...]\n"
 "       odrpctl swap add ADDRESS[:PORT] SIZE | remove DEVICE | drop DEVICE\n"
 "       odrpctl swap up DEVICE | down DEVICE | status [DEVICE]\n"
 "       odrpctl swap top | metrics\n"

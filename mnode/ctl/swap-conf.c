@@ -259,7 +259,7 @@ int swap_conf_set(struct swap_conf *conf, const char *name, const char *text,
 			memcpy(conf->value[i], text, strlen(text) + 1);
 		return r;
 	}
-	complain(why, "%.100s: no such setting", name);
+	complain(why, "%.100s: no such setting; expected one of odrp-swap.conf(5)", name);
 	return -ENOENT;
 }
 

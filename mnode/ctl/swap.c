@@ -516,17 +516,23 @@ static int swap_status(const struct swap_args *a)
 	return status;
 }
 
+/* Complains if there are words behind the command's name. */
+static bool has_more_words(const struct swap_args *a, const char *command)
+{
+	if (a->nr_words == 1)
+		return false;
+	fprintf(stderr, "odrpctl swap %s: %s: not expected\n", command, a->word[1]);
+	return true;
+}
+
 /* ---- metrics ------------------------------------------------------------------------ */
 
 static int swap_show_metrics(const struct swap_args *a)
 {
 	int r;
 
-	if (a->nr_words != 1) {
-		fprintf(stderr, "odrpctl swap metrics: %s: not expected\n",
-			a->word[1]);
+	if (has_more_words(a, "metrics"))
 		return EXIT_USAGE;
-	}
 	r = a->output ? swap_metrics_save(a->output) : swap_metrics_write(stdout);
 	return r ? complain(a->output ? a->output : "metrics", -r) : EXIT_OK;
 }
@@ -537,11 +543,8 @@ static int swap_show_top(const struct swap_args *a)
 {
 	int r;
 
-	if (a->nr_words != 1) {
-		fprintf(stderr, "odrpctl swap top: %s: not expected\n",
-			a->word[1]);
+	if (has_more_words(a, "top"))
 		return EXIT_USAGE;
-	}
 	if (need_module())
 		return EXIT_TROUBLE;
 	r = swap_top(a->interval, a->count, a->json);

@@ -300,13 +300,13 @@ int check_programs(struct side *card, struct side *soft,
 
 /* ---- probes ---------------------------------------------------------------------- */
 
-static void probe_ask(struct side *side, const struct probe *probe,
-		      char answer[PROBE_ANSWER_MAX])
+static void ask(struct side *side, const struct probe *probe,
+		char answer[PROBE_ANSWER_MAX])
 {
-	int r = probe->ask(side, answer);
+	int r = probe_ask(probe, side, answer);
 
 	if (r)
-		probe_describe(answer, "cannot be asked: %s", strerror(-r));
+		snprintf(answer, PROBE_ANSWER_MAX, "cannot be asked: %s", strerror(-r));
 }
 
 static void ask_both(struct side *card, struct side *soft,
@@ -319,10 +319,10 @@ static void ask_both(struct side *card, struct side *soft,
 	add_text(obj, "id", probe->id);
 	add_text(obj, "question", probe->question);
 	if (!probe->card_only) {
-		probe_ask(soft, probe, a);
+		ask(soft, probe, a);
 		add_text(obj, "software", a);
 	}
-	probe_ask(card, probe, b);
+	ask(card, probe, b);
 	add_text(obj, "card", b);
 	same = !strcmp(a, b);
 	if (probe->relied) {

@@ -29,55 +29,32 @@ struct fence {
 	uint64_t old_ones;	/* rounds that used the older address */
 };
 
-/* Like raw_put(), but wraps around the ring: the WQEs there have run. */
-static int fence_put(struct raw *raw, struct wrc_wr wr)
-{
-	int len;
-
-	wr.index = raw->next;
-	wr.qpn = raw->qpn;
-	wr.shape = wr.op;
-	len = wrc_encode(&wr, raw_wqe(raw, raw->next), WRC_WQE_BB);
-	if (len < 0)
-		return len;
-	raw->next++;
-	return 0;
-}
-
 /* A WRITE from the older address to the place of this round. */
-static int put_write(struct fence *f, unsigned int i)
+static void put_write(struct fence *f, unsigned int i)
 {
 	struct raw *o = &f->other;
-	struct wrc_wr wr = {
+
+	raw_put_quiet(o, (struct wrc_wr){
 		.op = WRC_WQE_WRITE, .nr_sge = 1, .rkey = o->key,
 		.raddr = (uintptr_t)o->data + GOT_AT + 8 * i,
-	};
-
-	wr.sge[0] = (struct wrc_sge){ 8, o->key, (uintptr_t)o->data };
-	return fence_put(o, wr);
+		.sge = { { 8, o->key, (uintptr_t)o->data } } });
 }
 
 /* A READ that brings the new address into the WQE at bb, and a SEND_EN for that WQE. */
-static int put_read(struct fence *f, unsigned int i, uint16_t bb)
+static void put_read(struct fence *f, unsigned int i, uint16_t bb)
 {
 	struct raw *m = &f->master;
-	struct wrc_wr read = {
-		.op = WRC_WQE_READ, .nr_sge = 1, .rkey = m->key,
-		.raddr = (uintptr_t)m->data + 8 * i,
-	};
-	struct wrc_wr enable = {
-		.op = WRC_WQE_SEND_EN, .flags = WRC_WQE_FM_FENCE,
-		.obj = f->other.qpn, .count = (uint16_t)(bb + 1),
-	};
 	uint8_t *seg = raw_wqe(&f->other, bb) + sizeof(struct wrc_wqe_ctrl) +
 		       sizeof(struct wrc_wqe_raddr);
-	int r;
 
-	read.sge[0] = (struct wrc_sge){
-		8, f->other.key,
-		(uintptr_t)seg + offsetof(struct wrc_wqe_data, addr) };
-	r = fence_put(m, read);
-	return r ? r : fence_put(m, enable);
+	raw_put_quiet(m, (struct wrc_wr){
+		.op = WRC_WQE_READ, .nr_sge = 1, .rkey = m->key,
+		.raddr = (uintptr_t)m->data + 8 * i,
+		.sge = { { 8, f->other.key,
+			   (uintptr_t)seg + offsetof(struct wrc_wqe_data, addr) } } });
+	raw_put_quiet(m, (struct wrc_wr){
+		.op = WRC_WQE_SEND_EN, .flags = WRC_WQE_FM_FENCE, .obj = f->other.qpn,
+		.count = (uint16_t)(bb + 1) });
 }
 
 static uint64_t word_at(const uint8_t *at)
@@ -93,27 +70,23 @@ static bool is_over(void *arg)
 	return word_at(f->other.data + GOT_AT + 8 * (AT_ONCE - 1));
 }
 
-static int go_round(struct fence *f)
+static void go_round(struct fence *f)
 {
 	struct raw *o = &f->other;
 	unsigned int i;
-	int r = 0;
 
 	memset(o->data + GOT_AT, 0, 8 * AT_ONCE);
-	for (i = 0; !r && i < AT_ONCE; i++) {
+	for (i = 0; i < AT_ONCE; i++) {
 		uint16_t bb = o->next;
 
-		r = put_write(f, i);
-		if (!r)
-			r = put_read(f, i, bb);
+		put_write(f, i);
+		put_read(f, i, bb);
 	}
-	if (!r)
-		r = raw_ring(&f->master);
-	if (!r)
-		r = side_until(o->side, is_over, f) ? 0 : -ETIMEDOUT;
-	for (i = 0; !r && i < AT_ONCE; i++)
+	raw_ring(&f->master);
+	if (!o->side->err && !side_until(o->side, is_over, f))
+		side_fail(o->side, -ETIMEDOUT);
+	for (i = 0; i < AT_ONCE; i++)
 		f->old_ones += word_at(o->data + GOT_AT + 8 * i) != i + 1;
-	return r;
 }
 
 static void lay_out(struct fence *f)
@@ -132,30 +105,24 @@ static void lay_out(struct fence *f)
 	}
 }
 
-int probe_fence(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_fence(struct side *side)
 {
 	struct fence f = { .old_ones = 0 };
 	unsigned int n;
-	int r;
 
-	r = raw_open(side, RAW_SLAVE, NULL, &f.other);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &f.other, &f.master);
-	if (r)
-		goto close_other;
-	lay_out(&f);
-	for (n = 0; !r && n < ROUNDS; n += AT_ONCE)
-		r = go_round(&f);
-	if (!r && f.old_ones)
-		probe_describe(answer, "does not hold: %llu of %u times the other "
+	if (!raw_open(side, RAW_SLAVE, NULL, &f.other))
+		return;
+	if (raw_open(side, RAW_MASTER, &f.other, &f.master))
+		lay_out(&f);
+	for (n = 0; !side->err && n < ROUNDS; n += AT_ONCE)
+		go_round(&f);
+	if (f.old_ones)
+		probe_describe(side, "does not hold: %llu of %u times the other "
 			       "queue used what was there before",
 			       (unsigned long long)f.old_ones, n);
-	else if (!r)
-		probe_describe(answer, "holds: %u times the other queue used what "
-			       "was READ", n);
+	else
+		probe_describe(side, "holds: %u times the other queue used what was READ",
+			       n);
 	raw_close(&f.master);
-close_other:
 	raw_close(&f.other);
-	return r;
 }

@@ -31,17 +31,18 @@ static uint8_t *page_of(struct bench *b, char which)
 	return b->home.data + (which - 'a') * PIECE;
 }
 
-static int open_bench(struct side *side, struct bench *ret_bench)
+static bool open_bench(struct side *side, struct bench *ret_bench)
 {
 	struct bench b = { .side = side };
 	struct nic *nic = side->nic;
 	int r;
 
-	if (side_lacks_keys(side))
-		return -EOPNOTSUPP;
-	r = raw_open(side, 0, NULL, &b.home);
-	if (r)
-		return r;
+	if (side_lacks_keys(side)) {
+		side_fail(side, -EOPNOTSUPP);
+		return false;
+	}
+	if (!raw_open(side, 0, NULL, &b.home))
+		return false;
 	memset(page_of(&b, 'a'), 'a', PIECE);
 	memset(page_of(&b, 'b'), 'b', PIECE);
 	r = nic->ops->mr_reg(nic, b.home.pdn, b.home.data, RAW_DATA_LEN,
@@ -54,11 +55,10 @@ static int open_bench(struct side *side, struct bench *ret_bench)
 				       WRC_KEY_VARIANT, &b.key);
 	if (r)
 		goto dereg;
-	r = reach_open(side, b.home.pdn, &b.reach);
-	if (r)
+	if (!reach_open(side, b.home.pdn, &b.reach))
 		goto destroy;
 	*ret_bench = b;
-	return 0;
+	return true;
 
 destroy:
 	nic->ops->mr_dereg(nic, b.key);
@@ -66,7 +66,8 @@ dereg:
 	nic->ops->mr_dereg(nic, b.page_key);
 close_home:
 	raw_close(&b.home);
-	return r;
+	side_fail(side, r);
+	return false;
 }
 
 static void close_bench(struct bench *b)
@@ -80,155 +81,121 @@ static void close_bench(struct bench *b)
 }
 
 /* Lets the entries at offset lead to a page; which 0: nowhere. */
-static int lead(struct bench *b, uint16_t offset, char which)
+static void lead(struct bench *b, uint16_t offset, char which)
 {
-	return reach_map(&b->reach, b->key, offset, which ? b->page_key : 0,
-			 which ? (uintptr_t)page_of(b, which) : 0);
+	reach_map(&b->reach, b->key, offset, which ? b->page_key : 0,
+		  which ? (uintptr_t)page_of(b, which) : 0);
 }
 
-/* READs by an entry.  *ret_which: the letter of the page; 0: the READ was refused. */
-static int read_entry(struct bench *b, uint16_t offset, char *ret_which)
+/* READs by an entry.  Returns the letter of the page; 0: the READ was refused. */
+static char read_entry(struct bench *b, uint16_t offset)
 {
-	int r = reach_read(&b->reach, b->key, offset * PIECE, 8);
+	return reach_read(&b->reach, b->key, offset * PIECE, 8) ?
+	       b->reach.far.data[0] : 0;
+}
 
-	*ret_which = r ? 0 : b->reach.far.data[0];
-	return r == -EACCES ? 0 : r;
+/* A UMR that lets the first entries of the key lead to a page, for raw_put(). */
+static struct wrc_wr umr_to(struct bench *b, char which)
+{
+	return (struct wrc_wr){
+		.op = WRC_WQE_UMR, .imm = b->key, .page_key = b->page_key,
+		.page = (uintptr_t)page_of(b, which) };
 }
 
 /* ---- entries -------------------------------------------------------------------- */
 
 /* The agent makes an entry: a peer READs by that entry, by a new key, and by the next group. */
-int probe_keys_entries(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_keys_entries(struct side *side)
 {
-	char first = 0, mapped = 0, beside = 0;
+	char first, mapped, beside;
 	struct bench b;
-	int r = open_bench(side, &b);
 
-	if (r)
-		return r;
-	r = read_entry(&b, 4, &first);
-	if (!r)
-		r = lead(&b, 4, 'a');
-	if (!r)
-		r = read_entry(&b, 4, &mapped);
-	if (!r)
-		r = read_entry(&b, 8, &beside);
-	if (!r)
-		probe_describe(answer, "a new key leads %s; with an entry, %s; and by "
-			       "the next group, %s", first ? "somewhere" : "nowhere",
-			       mapped == 'a' ? "to its page" :
-			       mapped ? "to something else" : "nowhere",
-			       beside ? "somewhere" : "nowhere");
+	if (!open_bench(side, &b))
+		return;
+	first = read_entry(&b, 4);
+	lead(&b, 4, 'a');
+	mapped = read_entry(&b, 4);
+	beside = read_entry(&b, 8);
+	probe_describe(side, "a new key leads %s; with an entry, %s; and by the next group, "
+		       "%s", first ? "somewhere" : "nowhere",
+		       mapped == 'a' ? "to its page" :
+		       mapped ? "to something else" : "nowhere",
+		       beside ? "somewhere" : "nowhere");
 	close_bench(&b);
-	return r;
 }
 
 /* ---- pages that are taken away --------------------------------------------------- */
 
 /* Does a peer still READ the old page right behind the completion of the UMR that took it? */
-int probe_keys_taken(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_keys_taken(struct side *side)
 {
 	unsigned int n, old = 0, refused = 0;
 	struct bench b;
-	char which = 0;
-	int r = open_bench(side, &b);
+	char which;
 
-	if (r)
-		return r;
-	for (n = 0; !r && n < ROUNDS; n++) {
+	if (!open_bench(side, &b))
+		return;
+	for (n = 0; !side->err && n < ROUNDS; n++) {
 		/* READ first, so that the NIC may cache the entry.  A refused READ costs a
 		 * connection, so only one round in 100 has one. */
-		r = lead(&b, 0, 'a');
-		if (!r)
-			r = read_entry(&b, 0, &which);
-		if (!r)
-			r = lead(&b, 0, n % 100 ? 'b' : 0);
-		if (!r)
-			r = read_entry(&b, 0, &which);
+		lead(&b, 0, 'a');
+		read_entry(&b, 0);
+		lead(&b, 0, n % 100 ? 'b' : 0);
+		which = read_entry(&b, 0);
 		old += which == 'a';
 		refused += !which;
 	}
-	if (!r)
-		probe_describe(answer, "of %u READs behind a UMR's completion %u find "
-			       "the old page, and %u are refused where there is none",
-			       n, old, refused);
+	probe_describe(side, "of %u READs behind a UMR's completion %u find the old page, "
+		       "and %u are refused where there is none", n, old, refused);
 	close_bench(&b);
-	return r;
 }
 
 /* ---- READs behind a UMR ------------------------------------------------------------ */
 
-/* Posts a UMR and, right behind it in the same queue, a READ by its entry. */
-static int read_behind(struct bench *b, uint8_t flags, char *ret_which)
+/* Posts a UMR and, right behind it in the same queue, a READ by its entry.  Returns the
+ * letter of the page; 0: none came. */
+static char read_behind(struct bench *b, uint8_t flags)
 {
-	struct wrc_wr umr = {
-		.op = WRC_WQE_UMR, .imm = b->key, .page_key = b->page_key,
-		.page = (uintptr_t)page_of(b, 'b'),
-	};
-	struct wrc_wr read = {
-		.op = WRC_WQE_READ, .flags = flags, .rkey = b->key, .nr_sge = 1,
-	};
 	struct raw *w = &b->reach.writer;
 	uint8_t syndrome;
-	int r;
 
-	read.sge[0] = (struct wrc_sge){ 8, w->key, (uintptr_t)w->data };
 	memset(w->data, 0, 8);
-	r = reach_put(w, umr);
-	if (!r)
-		r = reach_put(w, read);
-	if (!r)
-		r = reach_go(w, &syndrome);
-	*ret_which = r ? 0 : w->data[0];
-	return r == -EIO ? 0 : r;
+	raw_put(w, umr_to(b, 'b'));
+	raw_put(w, (struct wrc_wr){
+		.op = WRC_WQE_READ, .flags = flags, .rkey = b->key, .nr_sge = 1,
+		.sge = { { 8, w->key, (uintptr_t)w->data } } });
+	return reach_go(w, &syndrome) ? w->data[0] : 0;
 }
 
-static int count_behind(struct bench *b, uint8_t flags, unsigned int *ret_new)
+static unsigned int count_behind(struct bench *b, uint8_t flags)
 {
-	char which;
-	unsigned int n;
-	int r = 0;
+	unsigned int n, new = 0;
 
-	*ret_new = 0;
-	for (n = 0; !r && n < ROUNDS; n++) {
-		r = lead(b, 0, 'a');
-		if (!r)
-			r = read_behind(b, flags, &which);
-		*ret_new += !r && which == 'b';
+	for (n = 0; !b->side->err && n < ROUNDS; n++) {
+		lead(b, 0, 'a');
+		new += read_behind(b, flags) == 'b';
 	}
-	return r;
+	return new;
 }
 
-int probe_keys_behind(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_keys_behind(struct side *side)
 {
-	unsigned int plain, fenced = 0;
+	unsigned int plain, fenced;
 	struct bench b;
-	int r = open_bench(side, &b);
 
-	if (r)
-		return r;
-	r = count_behind(&b, 0, &plain);
-	if (!r)
-		r = count_behind(&b, WRC_WQE_FM_FENCE, &fenced);
-	if (!r)
-		probe_describe(answer, "%u of %u use its entry, and %u with a fence",
-			       plain, ROUNDS, fenced);
+	if (!open_bench(side, &b))
+		return;
+	plain = count_behind(&b, 0);
+	fenced = count_behind(&b, WRC_WQE_FM_FENCE);
+	probe_describe(side, "%u of %u use its entry, and %u with a fence", plain, ROUNDS,
+		       fenced);
 	close_bench(&b);
-	return r;
 }
 
 /* ---- UMRs of a chain -------------------------------------------------------------- */
 
-/* Puts the UMR into the slave: without key and offset, for page 'a'. */
-static int put_blank(struct bench *b, struct raw *slave)
-{
-	return reach_put(slave, (struct wrc_wr){
-		.op = WRC_WQE_UMR, .page_key = b->page_key,
-		.page = (uintptr_t)page_of(b, 'a') });
-}
-
 /* Puts READs that bring key and offset into the UMR, a WAIT for them, and a SEND_EN. */
-static int put_chain(struct bench *b, struct raw *master, struct raw *slave)
+static void put_chain(struct bench *b, struct raw *master, struct raw *slave)
 {
 	uint8_t *umr = raw_wqe(slave, 0);
 	const struct { uint8_t *to; uint32_t len; } part[] = {
@@ -238,86 +205,63 @@ static int put_chain(struct bench *b, struct raw *master, struct raw *slave)
 	};
 	const __be32 key = htobe32(b->key);
 	const __be16 offset = htobe16(12);
-	struct wrc_wr read = {
-		.op = WRC_WQE_READ, .shape = WRC_WQE_READ,
-		.flags = WRC_WQE_CE_ALWAYS, .rkey = master->key, .nr_sge = 1,
-	};
 	unsigned int i;
-	int r = 0;
 
 	memcpy(master->data, &key, sizeof(key));
 	memcpy(master->data + 8, &offset, sizeof(offset));
-	for (i = 0; !r && i < 2; i++) {
-		read.raddr = (uintptr_t)master->data + 8 * i;
-		read.sge[0] = (struct wrc_sge){ part[i].len, slave->key,
-						(uintptr_t)part[i].to };
-		r = raw_put(master, read);
-	}
-	if (!r)
-		r = raw_put_wait(master, master->scqn, 1);
-	return r ? r : raw_put_enable(master, slave->qpn, slave->next);
+	for (i = 0; i < 2; i++)
+		raw_put_move(master, WRC_WQE_READ, part[i].to, slave->key, part[i].len,
+			     (uintptr_t)master->data + 8 * i, master->key);
+	raw_put_wait(master, master->scqn, 1);
+	raw_put_enable(master, slave->qpn, slave->next);
 }
 
-int probe_keys_chain(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_keys_chain(struct side *side)
 {
-	struct raw slave = { 0 }, master = { 0 };
+	struct raw slave, master;
+	struct wrc_wr blank;
 	struct bench b;
-	char which = 0;
-	int r = open_bench(side, &b);
 
-	if (r)
-		return r;
-	r = raw_open(side, RAW_SLAVE, &b.home, &slave);
-	if (!r)
-		r = raw_open(side, RAW_MASTER, &b.home, &master);
-	if (!r)
-		r = put_blank(&b, &slave);
-	if (!r)
-		r = put_chain(&b, &master, &slave);
-	if (!r)
-		r = raw_go(&master);
-	if (!r)
-		r = read_entry(&b, 12, &which);
-	if (!r)
-		probe_describe(answer, "%s", which == 'a' ?
-			       "yes: its entry leads to the page" :
-			       "no: its entry does not lead to the page");
+	if (!open_bench(side, &b))
+		return;
+	raw_open(side, RAW_SLAVE, &b.home, &slave);
+	if (raw_open(side, RAW_MASTER, &b.home, &master)) {
+		blank = umr_to(&b, 'a');
+		blank.imm = 0;	/* the chain brings the key, and the offset */
+		raw_put(&slave, blank);
+		put_chain(&b, &master, &slave);
+		raw_go(&master);
+	}
+	probe_describe(side, "%s", read_entry(&b, 12) == 'a' ?
+		       "yes: its entry leads to the page" :
+		       "no: its entry does not lead to the page");
 	raw_close(&master);
 	raw_close(&slave);
 	close_bench(&b);
-	return r;
 }
 
 /* ---- keys of another domain ---------------------------------------------------------- */
 
-int probe_keys_stranger(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_keys_stranger(struct side *side)
 {
-	struct reach other = { .side = side };
-	struct bench b;
 	uint8_t syndrome = 0;
-	char which = 0;
-	int r = open_bench(side, &b);
+	struct raw writer;
+	struct bench b;
+	char which;
 
-	if (r)
-		return r;
-	r = raw_open(side, 0, NULL, &other.writer);
-	if (r)
-		goto close_bench;
-	r = reach_put(&other.writer, (struct wrc_wr){
-		.op = WRC_WQE_UMR, .imm = b.key, .page_key = b.page_key,
-		.page = (uintptr_t)page_of(&b, 'a') });
-	if (!r)
-		r = reach_go(&other.writer, &syndrome);
-	if (!r || r == -EIO)
-		r = read_entry(&b, 0, &which);
-	if (!r && syndrome)
-		probe_describe(answer, "no: the queue stops with syndrome 0x%02x%s",
+	if (!open_bench(side, &b))
+		return;
+	if (raw_open(side, 0, NULL, &writer)) {
+		raw_put(&writer, umr_to(&b, 'a'));
+		reach_go(&writer, &syndrome);
+	}
+	which = read_entry(&b, 0);
+	if (syndrome)
+		probe_describe(side, "no: the queue stops with syndrome 0x%02x%s",
 			       syndrome, which ? ", but the key is changed" : "");
-	else if (!r)
-		probe_describe(answer, "its UMR is done, and the key %s",
+	else
+		probe_describe(side, "its UMR is done, and the key %s",
 			       which ? "changed" : "is as it was");
-	raw_close(&other.writer);
-close_bench:
+	raw_close(&writer);
 	close_bench(&b);
-	return r;
 }

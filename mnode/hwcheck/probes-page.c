@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Experiments on what page exchange and the agent's counting rely on: receive entries
- * that a queue writes, pages that another queue has received or sent, and the moment when
- * completions are counted.
+ * Experiments on what page exchange and the agent's counting rely on: the receive record,
+ * receive entries that a queue writes, pages that another queue has received or sent, and
+ * the moment when completions are counted.
  */
 #include <endian.h>
 #include <errno.h>
@@ -30,41 +30,6 @@ static uint8_t *entry(struct trio *t, unsigned int i)
 	return (uint8_t *)t->to.mem.va + 16 * i;
 }
 
-/* Receive entry i has len bytes at place i.  posted: value of the receive record. */
-static int open_trio(struct side *side, uint32_t len, unsigned int posted,
-		     struct trio *t)
-{
-	struct wrc_sge sge;
-	unsigned int i;
-	int r;
-
-	r = raw_open(side, RAW_APART | RAW_RQ, NULL, &t->to);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_APART, &t->to, &t->from);
-	if (r)
-		goto close_to;
-	r = raw_open(side, RAW_MASTER, &t->to, &t->loop);
-	if (r)
-		goto close_from;
-	for (i = 0; !r && i < ENTRIES; i++) {
-		sge = (struct wrc_sge){ len, t->to.key,
-					(uintptr_t)t->to.data + i * len };
-		r = wrc_encode_recv(&sge, 1, entry(t, i), 16);
-	}
-	t->to.dbr->rcv = htobe32(posted);
-	if (!r)
-		r = raw_join(&t->from, &t->to);
-	if (!r)
-		return 0;
-	raw_close(&t->loop);
-close_from:
-	raw_close(&t->from);
-close_to:
-	raw_close(&t->to);
-	return r;
-}
-
 static void close_trio(struct trio *t)
 {
 	raw_close(&t->loop);
@@ -72,46 +37,93 @@ static void close_trio(struct trio *t)
 	raw_close(&t->to);
 }
 
-static int put_send(struct raw *raw, size_t off, uint32_t len)
+/* Receive entry i has len bytes at place i.  posted: value of the receive record. */
+static bool open_trio(struct side *side, uint32_t len, unsigned int posted,
+		      struct trio *t)
 {
-	struct wrc_wr wr = {
-		.op = WRC_WQE_SEND, .shape = WRC_WQE_SEND, .nr_sge = 1,
-		.flags = WRC_WQE_CE_ALWAYS,
-	};
+	struct wrc_sge sge;
+	unsigned int i;
 
-	wr.sge[0] = (struct wrc_sge){ len, raw->key,
-				      (uintptr_t)raw->data + off };
-	return raw_put(raw, wr);
+	raw_open(side, RAW_APART | RAW_RQ, NULL, &t->to);
+	raw_open(side, RAW_APART, &t->to, &t->from);
+	if (!raw_open(side, RAW_MASTER, &t->to, &t->loop)) {
+		close_trio(t);
+		return false;
+	}
+	for (i = 0; i < ENTRIES; i++) {
+		sge = (struct wrc_sge){ len, t->to.key,
+					(uintptr_t)t->to.data + i * len };
+		side_fail(side, wrc_encode_recv(&sge, 1, entry(t, i), 16));
+	}
+	t->to.dbr->rcv = htobe32(posted);
+	raw_join(&t->from, &t->to, NIC_REMOTE_WRITE);
+	return true;
 }
 
-/* A READ or WRITE between here and there. */
-static int put_move(struct raw *raw, uint8_t op, void *here, uint32_t lkey,
-		    uint32_t len, void *there, uint32_t rkey)
+static void put_send(struct raw *raw, size_t off, uint32_t len)
 {
-	struct wrc_wr wr = {
-		.op = op, .shape = op, .nr_sge = 1, .flags = WRC_WQE_CE_ALWAYS,
-		.raddr = (uintptr_t)there, .rkey = rkey,
-	};
+	raw_put(raw, (struct wrc_wr){
+		.op = WRC_WQE_SEND, .nr_sge = 1,
+		.sge = { { len, raw->key, (uintptr_t)raw->data + off } } });
+}
 
-	wr.sge[0] = (struct wrc_sge){ len, lkey, (uintptr_t)here };
-	return raw_put(raw, wr);
+/* ---- the receive record -------------------------------------------------------- */
+
+static void send_one(struct trio *t)
+{
+	put_send(&t->from, 0, AREA);
+	raw_go(&t->from);
+}
+
+void probe_dbr_lowered(struct side *side)
+{
+	struct trio t;
+	uint32_t n;
+
+	if (!open_trio(side, AREA, 6, &t))
+		return;
+	send_one(&t);
+	t.to.dbr->rcv = htobe32(1);
+	send_one(&t);
+	n = raw_cqes(&t.to, t.to.rcqn);
+	probe_describe(side, n == 1 ?
+		       "yes: lowered to what was consumed, it holds the next message "
+		       "back" :
+		       "no: %u messages were received after it was lowered to 1", n);
+	close_trio(&t);
+}
+
+void probe_dbr_raised(struct side *side)
+{
+	uint32_t before;
+	struct trio t;
+
+	if (!open_trio(side, AREA, 1, &t))
+		return;
+	send_one(&t);
+	send_one(&t);
+	before = raw_cqes(&t.to, t.to.rcqn);
+	t.to.dbr->rcv = htobe32(2);
+	side_settle(side);
+	side_settle(side);
+	probe_describe(side, "with 1 entry %u of 2 messages are received; when the record "
+		       "is raised, %u", before, raw_cqes(&t.to, t.to.rcqn));
+	close_trio(&t);
 }
 
 /* ---- receive entries that a queue writes -------------------------------------- */
 
 /* Each small message has its number. */
-static int put_messages(struct trio *t, unsigned int first, unsigned int nr)
+static void put_messages(struct trio *t, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
 	uint64_t n;
-	int r = 0;
 
-	for (i = first; !r && i < first + nr; i++) {
+	for (i = first; i < first + nr; i++) {
 		n = i + 1;
 		memcpy(t->from.data + i * AREA, &n, sizeof(n));
-		r = put_send(&t->from, i * AREA, AREA);
+		put_send(&t->from, i * AREA, AREA);
 	}
-	return r;
 }
 
 /* How many of nr places, from @place on, hold the messages from @first on? */
@@ -129,93 +141,75 @@ static unsigned int count_places(const struct trio *t, unsigned int place,
 }
 
 /* The loop queue READs the address of a new place into entry i. */
-static int put_renew(struct trio *t, unsigned int i, unsigned int place)
+static void put_renew(struct trio *t, unsigned int i, unsigned int place)
 {
 	struct raw *loop = &t->loop;
 	__be64 addr = htobe64((uintptr_t)t->to.data + place * AREA);
 
 	memcpy(loop->data + i * 8, &addr, sizeof(addr));
-	return put_move(loop, WRC_WQE_READ,
-			entry(t, i) + offsetof(struct wrc_wqe_data, addr),
-			t->to.key, sizeof(addr), loop->data + i * 8,
-			loop->key);
+	raw_put_move(loop, WRC_WQE_READ, entry(t, i) + offsetof(struct wrc_wqe_data, addr),
+		     t->to.key, sizeof(addr), (uintptr_t)loop->data + i * 8, loop->key);
 }
 
 /* Does what a store does after its answer: writes a new page into the entry and posts it. */
-static int put_turn(struct trio *t, unsigned int i)
+static void put_turn(struct trio *t, unsigned int i)
 {
 	struct raw *loop = &t->loop;
 	uint8_t *word = loop->data + PAGE + i * sizeof(__be32);
 	__be32 posted = htobe32(ENTRIES + i + 1);
-	int r;
 
 	memcpy(word, &posted, sizeof(posted));
-	r = raw_put_wait(loop, t->to.rcqn, i);
-	if (!r)
-		r = put_renew(t, i, ENTRIES + i);
-	if (!r)
-		r = raw_put_wait(loop, loop->scqn, 2 * i);
-	if (!r)
-		r = put_move(loop, WRC_WQE_WRITE, word, loop->key,
-			     sizeof(posted), &t->to.dbr->rcv, t->to.key);
-	return r;
+	raw_put_wait(loop, t->to.rcqn, i);
+	put_renew(t, i, ENTRIES + i);
+	raw_put_wait(loop, loop->scqn, 2 * i);
+	raw_put_move(loop, WRC_WQE_WRITE, word, loop->key, sizeof(posted),
+		     (uintptr_t)&t->to.dbr->rcv, t->to.key);
 }
 
-int probe_entry_renewed(struct side *side, char answer[PROBE_ANSWER_MAX])
+/* Says how many of the messages from `first` on are at places from new_place on, and how many
+ * at those from old_place on. */
+static void describe_places(struct trio *t, unsigned int new_place, unsigned int old_place,
+			    unsigned int first)
+{
+	probe_describe(t->to.side, "of %u messages %u go to the new addresses and %u to the "
+		       "old ones", MANY, count_places(t, new_place, first, MANY),
+		       count_places(t, old_place, first, MANY));
+}
+
+void probe_entry_renewed(struct side *side)
 {
 	struct trio t;
 	unsigned int i;
-	int r;
 
-	r = open_trio(side, AREA, ENTRIES, &t);
-	if (r)
-		return r;
-	for (i = 0; !r && i < MANY; i++)
-		r = put_turn(&t, i);
-	if (!r)
-		r = put_messages(&t, 0, ENTRIES + MANY);
-	if (!r)
-		r = raw_ring(&t.loop);
-	if (!r)
-		r = raw_go(&t.from);
+	if (!open_trio(side, AREA, ENTRIES, &t))
+		return;
+	for (i = 0; i < MANY; i++)
+		put_turn(&t, i);
+	put_messages(&t, 0, ENTRIES + MANY);
+	raw_ring(&t.loop);
+	raw_go(&t.from);
 	side_settle(side);
-	if (!r)
-		probe_describe(answer, "of %u messages %u go to the new addresses "
-			       "and %u to the old ones", MANY,
-			       count_places(&t, ENTRIES, ENTRIES, MANY),
-			       count_places(&t, 0, ENTRIES, MANY));
+	describe_places(&t, ENTRIES, 0, ENTRIES);
 	close_trio(&t);
-	return r;
 }
 
 /* Chains never do this.  The answer shows how far ahead the NIC reads entries. */
-int probe_entry_rewritten(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_entry_rewritten(struct side *side)
 {
 	struct trio t;
 	unsigned int i;
-	int r;
 
-	r = open_trio(side, AREA, ENTRIES, &t);
-	if (r)
-		return r;
-	r = put_messages(&t, 0, 1);
-	if (!r)
-		r = raw_go(&t.from);
-	for (i = 1; !r && i < ENTRIES; i++)
-		r = put_renew(&t, i, ENTRIES + i);
-	if (!r)
-		r = raw_go(&t.loop);
-	if (!r)
-		r = put_messages(&t, 1, MANY);
-	if (!r)
-		r = raw_go(&t.from);
-	if (!r)
-		probe_describe(answer, "of %u messages %u go to the new addresses "
-			       "and %u to the old ones", MANY,
-			       count_places(&t, ENTRIES + 1, 1, MANY),
-			       count_places(&t, 1, 1, MANY));
+	if (!open_trio(side, AREA, ENTRIES, &t))
+		return;
+	put_messages(&t, 0, 1);
+	raw_go(&t.from);
+	for (i = 1; i < ENTRIES; i++)
+		put_renew(&t, i, ENTRIES + i);
+	raw_go(&t.loop);
+	put_messages(&t, 1, MANY);
+	raw_go(&t.from);
+	describe_places(&t, ENTRIES + 1, 1, 1);
 	close_trio(&t);
-	return r;
 }
 
 /* ---- pages behind a WAIT ---------------------------------------------------------- */
@@ -231,20 +225,16 @@ static void fill_pages(struct trio *t)
 }
 
 /* The loop queue copies each page when a WAIT says that it is there. */
-static int put_copies(struct trio *t, uint32_t cqn)
+static void put_copies(struct trio *t, uint32_t cqn)
 {
 	struct raw *loop = &t->loop;
 	unsigned int i;
-	int r = 0;
 
-	for (i = 0; !r && i < ENTRIES; i++) {
-		r = raw_put_wait(loop, cqn, i);
-		if (!r)
-			r = put_move(loop, WRC_WQE_READ, loop->data + i * PAGE,
-				     loop->key, PAGE, t->to.data + i * PAGE,
-				     t->to.key);
+	for (i = 0; i < ENTRIES; i++) {
+		raw_put_wait(loop, cqn, i);
+		raw_put_move(loop, WRC_WQE_READ, loop->data + i * PAGE, loop->key, PAGE,
+			     (uintptr_t)t->to.data + i * PAGE, t->to.key);
 	}
-	return r;
 }
 
 static unsigned int count_pages(const struct trio *t)
@@ -258,76 +248,59 @@ static unsigned int count_pages(const struct trio *t)
 }
 
 /* written: pages come by WRITEs, and the WAITs are for the WRITEs' own completions. */
-static int watch_pages(struct side *side, bool written, char *answer)
+static void watch_pages(struct side *side, bool written)
 {
 	struct trio t;
 	unsigned int i;
-	int r;
 
-	r = open_trio(side, PAGE, ENTRIES, &t);
-	if (r)
-		return r;
+	if (!open_trio(side, PAGE, ENTRIES, &t))
+		return;
 	fill_pages(&t);
-	r = put_copies(&t, written ? t.from.scqn : t.to.rcqn);
-	for (i = 0; !r && i < ENTRIES; i++)
-		r = written ? put_move(&t.from, WRC_WQE_WRITE,
-				       t.from.data + i * PAGE, t.from.key,
-				       PAGE, t.to.data + i * PAGE, t.to.key) :
-			      put_send(&t.from, i * PAGE, PAGE);
-	if (!r)
-		r = raw_ring(&t.loop);
-	if (!r)
-		r = raw_go(&t.from);
-	if (!r)
-		probe_describe(answer, "%u of %u pages are whole when the WAIT is "
-			       "over", count_pages(&t), ENTRIES);
+	put_copies(&t, written ? t.from.scqn : t.to.rcqn);
+	for (i = 0; i < ENTRIES; i++) {
+		if (written)
+			raw_put_move(&t.from, WRC_WQE_WRITE, t.from.data + i * PAGE,
+				     t.from.key, PAGE, (uintptr_t)t.to.data + i * PAGE,
+				     t.to.key);
+		else
+			put_send(&t.from, i * PAGE, PAGE);
+	}
+	raw_ring(&t.loop);
+	raw_go(&t.from);
+	probe_describe(side, "%u of %u pages are whole when the WAIT is over",
+		       count_pages(&t), ENTRIES);
 	close_trio(&t);
-	return r;
 }
 
-int probe_page_received(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_page_received(struct side *side)
 {
-	return watch_pages(side, false, answer);
+	watch_pages(side, false);
 }
 
-int probe_page_sent(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_page_sent(struct side *side)
 {
-	return watch_pages(side, true, answer);
+	watch_pages(side, true);
 }
 
 /* ---- when completions are counted ---------------------------------------------------- */
 
-int probe_cq_acknowledged(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_cq_acknowledged(struct side *side)
 {
-	struct wrc_wr wr = {
-		.op = WRC_WQE_WRITE_IMM, .shape = WRC_WQE_WRITE_IMM,
-		.flags = WRC_WQE_CE_ALWAYS, .nr_sge = 1,
-	};
-	uint32_t before, after;
 	struct trio t;
-	int r;
+	uint32_t before;
 
-	r = open_trio(side, AREA, 0, &t);
-	if (r)
-		return r;
-	wr.raddr = (uintptr_t)t.to.data;
-	wr.rkey = t.to.key;
-	wr.sge[0] = (struct wrc_sge){ 8, t.from.key, (uintptr_t)t.from.data };
-	r = raw_put(&t.from, wr);
-	if (!r)
-		r = raw_go(&t.from);
-	if (!r)
-		r = raw_cqes(&t.from, &before);
+	if (!open_trio(side, AREA, 0, &t))
+		return;
+	raw_put_move(&t.from, WRC_WQE_WRITE_IMM, t.from.data, t.from.key, 8,
+		     (uintptr_t)t.to.data, t.to.key);
+	raw_go(&t.from);
+	before = raw_cqes(&t.from, t.from.scqn);
 	t.to.dbr->rcv = htobe32(1);
 	side_settle(side);
 	side_settle(side);
-	if (!r)
-		r = raw_cqes(&t.from, &after);
-	if (!r)
-		probe_describe(answer, "%u are counted before its peer takes it, "
-			       "and %u then", before, after);
+	probe_describe(side, "%u are counted before its peer takes it, and %u then",
+		       before, raw_cqes(&t.from, t.from.scqn));
 	close_trio(&t);
-	return r;
 }
 
 /* A WRITE behind a WAIT for message n sets the flag to n. */
@@ -352,59 +325,44 @@ static void spin(const struct flag *flag)
 		;
 }
 
-static int put_flag(struct trio *t, unsigned int i)
+static void put_flag(struct trio *t, unsigned int i)
 {
 	struct raw *loop = &t->loop;
 	uint64_t value = i + 1;
-	int r;
 
 	memcpy(loop->data + 8 * value, &value, sizeof(value));
-	r = raw_put_wait(loop, t->to.rcqn, i);
-	if (!r)
-		r = put_move(loop, WRC_WQE_WRITE, loop->data + 8 * value,
-			     loop->key, sizeof(value), loop->data, loop->key);
-	return r;
+	raw_put_wait(loop, t->to.rcqn, i);
+	raw_put_move(loop, WRC_WQE_WRITE, loop->data + 8 * value, loop->key, sizeof(value),
+		     (uintptr_t)loop->data, loop->key);
 }
 
 /* Sends a message and asks for the count as soon as the flag is set. */
-static int count_after(struct trio *t, unsigned int i, unsigned int *good)
+static bool is_counted(struct trio *t, unsigned int i)
 {
 	struct flag flag = { (const volatile uint64_t *)t->loop.data, i + 1 };
 	struct side *side = t->to.side;
-	struct nic_cq_info info;
-	int r;
 
-	r = put_send(&t->from, 0, AREA);
-	if (!r)
-		r = raw_ring(&t->from);
+	put_send(&t->from, 0, AREA);
+	raw_ring(&t->from);
 	spin(&flag);
-	if (!r && !side_until(side, is_set, &flag))
-		r = -ETIMEDOUT;
-	if (!r)
-		r = side->nic->node->ops->cq_info(side->nic, t->to.rcqn, &info);
-	if (!r)
-		*good += info.written >= i + 1;
-	return r;
+	if (!side->err && !side_until(side, is_set, &flag))
+		side_fail(side, -ETIMEDOUT);
+	return raw_cqes(&t->to, t->to.rcqn) >= i + 1;
 }
 
-int probe_cq_received(struct side *side, char answer[PROBE_ANSWER_MAX])
+void probe_cq_received(struct side *side)
 {
 	unsigned int i, good = 0;
 	struct trio t;
-	int r;
 
-	r = open_trio(side, AREA, ENTRIES, &t);
-	if (r)
-		return r;
-	for (i = 0; !r && i < ENTRIES; i++)
-		r = put_flag(&t, i);
-	if (!r)
-		r = raw_ring(&t.loop);
-	for (i = 0; !r && i < ENTRIES; i++)
-		r = count_after(&t, i, &good);
-	if (!r)
-		probe_describe(answer, "%u of %u messages are counted when what "
-			       "waits for them has run", good, ENTRIES);
+	if (!open_trio(side, AREA, ENTRIES, &t))
+		return;
+	for (i = 0; i < ENTRIES; i++)
+		put_flag(&t, i);
+	raw_ring(&t.loop);
+	for (i = 0; !side->err && i < ENTRIES; i++)
+		good += is_counted(&t, i);
+	probe_describe(side, "%u of %u messages are counted when what waits for them has "
+		       "run", good, ENTRIES);
 	close_trio(&t);
-	return r;
 }

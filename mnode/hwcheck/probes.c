@@ -11,13 +11,39 @@
 #include "probes.h"
 #include "raw.h"
 
-void probe_describe(char answer[PROBE_ANSWER_MAX], const char *fmt, ...)
+void probe_describe(struct side *side, const char *fmt, ...)
 {
 	va_list ap;
 
+	if (side->err)
+		return;
 	va_start(ap, fmt);
-	vsnprintf(answer, PROBE_ANSWER_MAX, fmt, ap);
+	vsnprintf(side->answer, PROBE_ANSWER_MAX, fmt, ap);
 	va_end(ap);
+}
+
+void probe_describe_use(struct raw *user, struct raw *used)
+{
+	struct nic_qp_info info = raw_info(user);
+
+	if (!info.error)
+		info = raw_info(used);
+	if (info.error)
+		probe_describe(user->side, "no: the queue stops with syndrome 0x%02x",
+			       info.syndrome);
+	else
+		probe_describe(user->side, info.sq_executed ? "yes" :
+			       "no: nothing happens");
+}
+
+int probe_ask(const struct probe *probe, struct side *side, char answer[PROBE_ANSWER_MAX])
+{
+	side->answer = answer;
+	if (probe->ask)
+		probe->ask(side);
+	else
+		probe_describe(side, "%s", probe->why_not);
+	return side_take_err(side);
 }
 
 /* ---- checks of WQEs ----------------------------------------------------------- */
@@ -38,296 +64,201 @@ static bool first_error(struct raw *raw, struct wrc_cqe_err *ret_err)
 }
 
 /* Puts three NOPs and changes a byte of the second one. */
-static int put_spoilt(struct raw *raw, unsigned int byte, uint8_t value)
+static void put_spoilt(struct raw *raw, unsigned int byte, uint8_t value)
 {
-	int r, i;
+	int i;
 
-	for (i = 0, r = 0; !r && i < 3; i++)
-		r = raw_put_nop(raw);
-	if (!r)
-		raw_wqe(raw, 1)[byte] ^= value;
-	return r;
+	for (i = 0; i < 3; i++)
+		raw_put_nop(raw);
+	raw_wqe(raw, 1)[byte] ^= value;
 }
 
-static int spoilt_describe(struct raw *raw, char *answer)
+static void spoilt_describe(struct raw *raw)
 {
+	struct nic_qp_info info = raw_info(raw);
 	struct wrc_cqe_err err;
-	uint8_t syndrome;
-	uint16_t bbs;
-	bool error;
-	int r;
 
-	r = raw_executed(raw, &bbs, &error, &syndrome);
-	if (r)
-		return r;
-	if (!error)
-		probe_describe(answer, "runs; %u of 3 work requests executed", bbs);
+	if (!info.error)
+		probe_describe(raw->side, "runs; %u of 3 work requests executed",
+			       info.sq_executed);
 	else if (first_error(raw, &err))
-		probe_describe(answer, "stops the queue after %u of 3 work "
-			       "requests, syndrome 0x%02x, vendor's 0x%02x", bbs,
-			       err.syndrome, err.vendor_synd);
+		probe_describe(raw->side, "stops the queue after %u of 3 work "
+			       "requests, syndrome 0x%02x, vendor's 0x%02x",
+			       info.sq_executed, err.syndrome, err.vendor_synd);
 	else
-		probe_describe(answer, "stops the queue after %u of 3 work "
-			       "requests, without an error entry", bbs);
-	return 0;
+		probe_describe(raw->side, "stops the queue after %u of 3 work "
+			       "requests, without an error entry", info.sq_executed);
 }
 
-static int spoilt_nop(struct side *side, unsigned int byte, uint8_t value,
-		      char *answer)
+static void spoilt_nop(struct side *side, unsigned int byte, uint8_t value)
 {
 	struct raw raw;
-	int r;
 
-	r = raw_open(side, 0, NULL, &raw);
-	if (r)
-		return r;
-	r = put_spoilt(&raw, byte, value);
-	if (!r)
-		r = raw_go(&raw);
-	if (!r)
-		r = spoilt_describe(&raw, answer);
+	if (!raw_open(side, 0, NULL, &raw))
+		return;
+	put_spoilt(&raw, byte, value);
+	raw_go(&raw);
+	spoilt_describe(&raw);
 	raw_close(&raw);
-	return r;
 }
 
-static int wrong_index(struct side *side, char *answer)
+static void wrong_index(struct side *side)
 {
-	return spoilt_nop(side, 2, 0x55, answer);
+	spoilt_nop(side, 2, 0x55);
 }
 
-static int wrong_qpn(struct side *side, char *answer)
+static void wrong_qpn(struct side *side)
 {
-	return spoilt_nop(side, 6, 0x55, answer);
+	spoilt_nop(side, 6, 0x55);
 }
 
 /* ---- two queues ------------------------------------------------------------------ */
 
-/* Opens a queue with NOPs; they have run, unless the queue is a slave. */
-static int open_nops(struct side *side, unsigned int flags, unsigned int nops,
-		     struct raw *ret)
-{
-	int r;
-
-	r = raw_open(side, flags, NULL, ret);
-	if (r)
-		return r;
-	while (!r && nops--)
-		r = raw_put_nop(ret);
-	if (!r && !(flags & RAW_SLAVE))
-		r = raw_go(ret);
-	if (r)
-		raw_close(ret);
-	return r;
-}
-
 /* struct duo - a master, and the queue that it waits for or enables */
 struct duo {
-	struct side *side;
 	struct raw other, master;
 };
 
-/* together: both queues are in one protection domain. */
-static int with_duo(struct side *side, unsigned int flags, unsigned int nops,
-		    bool together, int (*work)(struct duo *d, char *answer),
-		    char *answer)
+static void close_duo(struct duo *d)
 {
-	struct duo d = { .side = side };
-	int r;
+	raw_close(&d->master);
+	raw_close(&d->other);
+}
 
-	r = open_nops(side, flags, nops, &d.other);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, together ? &d.other : NULL, &d.master);
-	if (r)
-		goto close_other;
-	r = work(&d, answer);
-	raw_close(&d.master);
-close_other:
-	raw_close(&d.other);
-	return r;
+/* The other queue has NOPs; they have run, unless it is a slave.  together: both are in one
+ * protection domain.  False: side->err. */
+static bool open_duo(struct side *side, unsigned int flags, unsigned int nops,
+		     bool together, struct duo *d)
+{
+	*d = (struct duo){ .other.side = NULL };
+	if (!raw_open(side, flags, NULL, &d->other))
+		return false;
+	while (nops--)
+		raw_put_nop(&d->other);
+	if (!(flags & RAW_SLAVE))
+		raw_go(&d->other);
+	if (raw_open(side, RAW_MASTER, together ? &d->other : NULL, &d->master))
+		return true;
+	close_duo(d);
+	return false;
 }
 
 /* SEND_EN enables the queue, as in chains. */
-static int do_wrong_index_enabled(struct duo *d, char *answer)
+static void wrong_index_enabled(struct side *side)
 {
-	int r;
+	struct duo d;
 
-	r = put_spoilt(&d->other, 2, 0x55);
-	if (!r)
-		r = raw_put_enable(&d->master, d->other.qpn, 3);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = spoilt_describe(&d->other, answer);
-	return r;
-}
-
-static int wrong_index_enabled(struct side *side, char *answer)
-{
-	return with_duo(side, RAW_SLAVE, 0, true, do_wrong_index_enabled, answer);
+	if (!open_duo(side, RAW_SLAVE, 0, true, &d))
+		return;
+	put_spoilt(&d.other, 2, 0x55);
+	raw_put_enable(&d.master, d.other.qpn, 3);
+	raw_go(&d.master);
+	spoilt_describe(&d.other);
+	close_duo(&d);
 }
 
 /* ---- SEND_EN -------------------------------------------------------------------- */
 
-/* The number of BBs that have run.  -EIO: the queue has stopped. */
-static int executed(struct raw *raw, uint16_t *ret_bbs)
+/* The number of BBs that have run.  A queue that has stopped is a failure. */
+static uint16_t executed(struct raw *raw)
 {
-	uint8_t syndrome;
-	bool error;
-	int r = raw_executed(raw, ret_bbs, &error, &syndrome);
+	struct nic_qp_info info = raw_info(raw);
 
-	return r ? r : error ? -EIO : 0;
+	if (info.error)
+		side_fail(raw->side, -EIO);
+	return info.sq_executed;
 }
 
-static int do_enable_backwards(struct duo *d, char *answer)
+/* Lets the master enable the other queue up to `limit`; returns how much of that has run. */
+static uint16_t enabled(struct duo *d, uint16_t limit)
+{
+	raw_put_enable(&d->master, d->other.qpn, limit);
+	raw_go(&d->master);
+	return executed(&d->other);
+}
+
+static void enable_backwards(struct side *side)
 {
 	uint16_t first, then;
-	int r;
+	struct duo d;
 
-	r = raw_put_enable(&d->master, d->other.qpn, 4);
-	if (!r)
-		r = raw_put_enable(&d->master, d->other.qpn, 2);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->other, &first);
-	if (!r)
-		r = raw_put_enable(&d->master, d->other.qpn, 6);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->other, &then);
-	if (!r)
-		probe_describe(answer, "after SEND_EN 4 and 2, %u work requests "
-			       "have run; after SEND_EN 6, %u", first, then);
-	return r;
+	if (!open_duo(side, RAW_SLAVE, 6, true, &d))
+		return;
+	raw_put_enable(&d.master, d.other.qpn, 4);
+	first = enabled(&d, 2);
+	then = enabled(&d, 6);
+	probe_describe(side, "after SEND_EN 4 and 2, %u work requests have run; after "
+		       "SEND_EN 6, %u", first, then);
+	close_duo(&d);
 }
 
-static int enable_backwards(struct side *side, char *answer)
+static void two_masters(struct side *side)
 {
-	return with_duo(side, RAW_SLAVE, 6, true, do_enable_backwards, answer);
-}
+	struct raw second;
+	struct duo d;
 
-static int two_masters(struct side *side, char *answer)
-{
-	struct raw a, b, slave;
-	uint16_t bbs;
-	int r;
-
-	r = open_nops(side, RAW_SLAVE, 8, &slave);
-	if (r)
-		return r;
-	r = raw_open(side, RAW_MASTER, &slave, &a);
-	if (r)
-		goto close_slave;
-	r = raw_open(side, RAW_MASTER, &slave, &b);
-	if (r)
-		goto close_a;
-	r = raw_put_enable(&a, slave.qpn, 7);
-	if (!r)
-		r = raw_put_enable(&b, slave.qpn, 3);
-	if (!r)
-		r = raw_ring(&a);
-	if (!r)
-		r = raw_go(&b);
-	if (!r)
-		r = executed(&slave, &bbs);
-	if (!r)
-		probe_describe(answer, "SEND_EN 7 and 3 from two queues: %u work "
-			       "requests have run", bbs);
-	raw_close(&b);
-close_a:
-	raw_close(&a);
-close_slave:
-	raw_close(&slave);
-	return r;
+	if (!open_duo(side, RAW_SLAVE, 8, true, &d))
+		return;
+	if (raw_open(side, RAW_MASTER, &d.other, &second)) {
+		raw_put_enable(&d.master, d.other.qpn, 7);
+		raw_put_enable(&second, d.other.qpn, 3);
+		raw_ring(&d.master);
+		raw_go(&second);
+		probe_describe(side, "SEND_EN 7 and 3 from two queues: %u work requests "
+			       "have run", executed(&d.other));
+		raw_close(&second);
+	}
+	close_duo(&d);
 }
 
 /* Chains begin with a doorbell and go on by SEND_EN, as DPDK's crypto queues do; their
  * doorbell records are not written again. */
-static int do_enable_after_doorbell(struct duo *d, char *answer)
+static void enable_after_doorbell(struct side *side)
 {
-	uint16_t rung, enabled;
-	int r;
+	uint16_t rung;
+	struct duo d;
 
-	r = raw_go(&d->other);
-	if (!r)
-		r = executed(&d->other, &rung);
-	if (!r)
-		r = raw_put_nop(&d->other);
-	if (!r)
-		r = raw_put_nop(&d->other);
-	if (!r)
-		r = raw_put_enable(&d->master, d->other.qpn, 4);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->other, &enabled);
-	if (!r)
-		probe_describe(answer, "after the doorbell for 2, %u work requests "
-			       "have run; after SEND_EN 4, %u", rung, enabled);
-	return r;
-}
-
-static int enable_after_doorbell(struct side *side, char *answer)
-{
-	return with_duo(side, RAW_SLAVE, 2, true, do_enable_after_doorbell, answer);
+	if (!open_duo(side, RAW_SLAVE, 2, true, &d))
+		return;
+	raw_go(&d.other);
+	rung = executed(&d.other);
+	raw_put_nop(&d.other);
+	raw_put_nop(&d.other);
+	probe_describe(side, "after the doorbell for 2, %u work requests have run; after "
+		       "SEND_EN 4, %u", rung, enabled(&d, 4));
+	close_duo(&d);
 }
 
 /* The answer decides what a chain could do to queues of others. */
-static int do_enable_stranger(struct duo *d, char *answer)
+static void enable_stranger(struct side *side)
 {
-	uint8_t syndrome;
-	uint16_t bbs;
-	bool error;
-	int r;
+	struct duo d;
 
-	r = raw_put_enable(&d->master, d->other.qpn, 2);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = raw_executed(&d->master, &bbs, &error, &syndrome);
-	if (!r && error)
-		probe_describe(answer, "no: the queue stops with syndrome 0x%02x",
-			       syndrome);
-	else if (!r)
-		r = executed(&d->other, &bbs);
-	if (!r && !error)
-		probe_describe(answer, bbs ? "yes" : "no: nothing happens");
-	return r;
-}
-
-static int enable_stranger(struct side *side, char *answer)
-{
-	return with_duo(side, RAW_SLAVE, 2, false, do_enable_stranger, answer);
+	if (!open_duo(side, RAW_SLAVE, 2, false, &d))
+		return;
+	raw_put_enable(&d.master, d.other.qpn, 2);
+	raw_go(&d.master);
+	probe_describe_use(&d.master, &d.other);
+	close_duo(&d);
 }
 
 /* ---- WAIT ------------------------------------------------------------------------ */
 
-static int do_wait_width(struct duo *d, char *answer)
+static void wait_width(struct side *side)
 {
-	uint16_t bbs;
-	int r;
+	struct duo d;
 
-	r = raw_put_wait(&d->master, d->other.scqn, 1u << 24);
-	if (!r)
-		r = raw_put_nop(&d->master);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->master, &bbs);
-	if (!r)
-		probe_describe(answer, bbs ?
-			       "WAIT for entry 2^24 passes when there is entry 0: "
-			       "24 bits or less are compared" :
-			       "WAIT for entry 2^24 does not pass when there is "
-			       "entry 0: more than 24 bits are compared");
-	return r;
-}
-
-static int wait_width(struct side *side, char *answer)
-{
-	return with_duo(side, 0, 1, true, do_wait_width, answer);
+	if (!open_duo(side, 0, 1, true, &d))
+		return;
+	raw_put_wait(&d.master, d.other.scqn, 1u << 24);
+	raw_put_nop(&d.master);
+	raw_go(&d.master);
+	probe_describe(side, executed(&d.master) ?
+		       "WAIT for entry 2^24 passes when there is entry 0: 24 bits or "
+		       "less are compared" :
+		       "WAIT for entry 2^24 does not pass when there is entry 0: more "
+		       "than 24 bits are compared");
+	close_duo(&d);
 }
 
 static void rewrite_wait(struct raw *raw, uint32_t index)
@@ -340,73 +271,50 @@ static void rewrite_wait(struct raw *raw, uint32_t index)
 	memcpy(at, &seg, sizeof(seg));
 }
 
-static int do_wait_reread(struct duo *d, char *answer)
+static void wait_reread(struct side *side)
 {
 	uint16_t blocked, alone, moved;
-	int r;
+	struct duo d;
 
-	r = raw_put_wait(&d->master, d->other.scqn, 9);
-	if (!r)
-		r = raw_put_nop(&d->master);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->master, &blocked);
-	rewrite_wait(&d->master, 0);
-	side_settle(d->side);
-	if (!r)
-		r = executed(&d->master, &alone);
-	if (!r)
-		r = raw_put_nop(&d->other);
-	if (!r)
-		r = raw_go(&d->other);
-	if (!r)
-		r = executed(&d->master, &moved);
-	if (!r)
-		probe_describe(answer, "%s",
-			       blocked ? "it did not wait at all" :
-			       alone ? "its new index is seen at once" :
-			       moved ? "its new index is seen when the CQ moves, not "
-				  "before" :
-				  "its new index is not seen");
-	return r;
-}
-
-static int wait_reread(struct side *side, char *answer)
-{
-	return with_duo(side, 0, 1, true, do_wait_reread, answer);
+	if (!open_duo(side, 0, 1, true, &d))
+		return;
+	raw_put_wait(&d.master, d.other.scqn, 9);
+	raw_put_nop(&d.master);
+	raw_go(&d.master);
+	blocked = executed(&d.master);
+	rewrite_wait(&d.master, 0);
+	side_settle(side);
+	alone = executed(&d.master);
+	raw_put_nop(&d.other);
+	raw_go(&d.other);
+	moved = executed(&d.master);
+	probe_describe(side, blocked ? "it did not wait at all" :
+		       alone ? "its new index is seen at once" :
+		       moved ? "its new index is seen when the CQ moves, not before" :
+		       "its new index is not seen");
+	close_duo(&d);
 }
 
 /* Does a WAIT for a long past entry pass?  The comparison is presumably cyclic. */
-static int do_wait_past(struct duo *d, char *answer)
+static void wait_past(struct side *side)
 {
 	uint16_t past, future;
-	int r;
+	struct duo d;
 
-	r = raw_put_wait(&d->master, d->other.scqn, 0xff0000);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->master, &past);
-	if (!r)
-		r = raw_put_wait(&d->master, d->other.scqn, 3);
-	if (!r)
-		r = raw_go(&d->master);
-	if (!r)
-		r = executed(&d->master, &future);
-	if (!r && !past)
-		probe_describe(answer, "no: with 3 entries, WAIT for entry "
-			       "0xff0000 blocks");
-	else if (!r)
-		probe_describe(answer, "with 3 entries, WAIT for entry 0xff0000 "
-			       "passes and for entry 3 %s",
-			       future > past ? "passes" : "blocks");
-	return r;
-}
-
-static int wait_past(struct side *side, char *answer)
-{
-	return with_duo(side, 0, 3, true, do_wait_past, answer);
+	if (!open_duo(side, 0, 3, true, &d))
+		return;
+	raw_put_wait(&d.master, d.other.scqn, 0xff0000);
+	raw_go(&d.master);
+	past = executed(&d.master);
+	raw_put_wait(&d.master, d.other.scqn, 3);
+	raw_go(&d.master);
+	future = executed(&d.master);
+	if (!past)
+		probe_describe(side, "no: with 3 entries, WAIT for entry 0xff0000 blocks");
+	else
+		probe_describe(side, "with 3 entries, WAIT for entry 0xff0000 passes and "
+			       "for entry 3 %s", future > past ? "passes" : "blocks");
+	close_duo(&d);
 }
 
 /* ---- the list ---------------------------------------------------------------------- */
@@ -425,7 +333,8 @@ const struct probe probes[] = {
 	  ANY, wrong_qpn },
 	{ "wqe-check-off", "can these checks be switched off by the card's "
 	  "registers (mcra), also with secured firmware?",
-	  CARD_ONLY, probe_check_off },
+	  CARD_ONLY, NULL, "not asked: it changes the whole card, for everybody "
+	  "on it; chains renew what is checked" },
 	{ "enable-backwards", "what does SEND_EN behind the limit do?",
 	  ANY, enable_backwards },
 	{ "enable-two-masters", "which of two SEND_ENs counts?",
@@ -466,11 +375,13 @@ const struct probe probes[] = {
 	{ "masked-misaligned", "is an atomic between two words refused?",
 	  RELIED, probe_misaligned },
 	{ "masked-wire", "how do masked atomics look on the wire?",
-	  CARD_ONLY, probe_masked_wire },
+	  CARD_ONLY, NULL, "not asked: loopback packets cannot be seen; capture "
+	  "them between two ports" },
 	{ "counter-sets", "how many sets of counters are there for us?",
 	  CARD_ONLY, probe_counter_sets },
 	{ "counter-twice", "does one of them count twice what is sent twice?",
-	  CARD_ONLY, probe_counter_twice },
+	  CARD_ONLY, NULL, "not asked: loopback loses nothing, so nothing is "
+	  "sent twice; lose packets between two ports" },
 	{ "sq-counter", "does the send queue's counter stand before a WAIT "
 	  "that blocks?", ANY, probe_sq_counter },
 	{ "sq-counter-error", "and before a work request that failed?",

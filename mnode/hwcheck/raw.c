@@ -6,6 +6,7 @@
 #include "raw.h"
 
 #define PAGE	4096
+#define RING	(1u << RAW_LOG_SQ)
 #define RQ_LEN	(16 << RAW_LOG_RQ)
 #define SQ_LEN	(WRC_WQE_BB << RAW_LOG_SQ)
 #define DBR_OFF	(RQ_LEN + SQ_LEN)
@@ -80,16 +81,19 @@ static void leave_pd(struct raw *raw)
 		nic->ops->pd_free(nic, raw->pdn);
 }
 
-int raw_open(struct side *side, unsigned int flags, const struct raw *near,
-	     struct raw *ret_raw)
+bool raw_open(struct side *side, unsigned int flags, const struct raw *near,
+	      struct raw *ret_raw)
 {
 	struct raw raw = { .side = side };
 	struct nic *nic = side->nic;
 	int r;
 
+	*ret_raw = (struct raw){ .side = NULL };
+	if (side->err)
+		return false;
 	r = mem_map(PAGE + RAW_DATA_LEN, MEM_POPULATE, &raw.mem);
 	if (r)
-		return r;
+		goto fail;
 	raw.data = at(&raw, PAGE);
 	raw.dbr = (struct wrc_dbr *)at(&raw, DBR_OFF);
 	r = take_pd(&raw, near);
@@ -106,7 +110,7 @@ int raw_open(struct side *side, unsigned int flags, const struct raw *near,
 	if (r)
 		goto destroy_cqs;
 	*ret_raw = raw;
-	return 0;
+	return true;
 
 destroy_cqs:
 	nic->ops->cq_destroy(nic, raw.rcqn);
@@ -117,7 +121,9 @@ free_pd:
 	leave_pd(&raw);
 unmap:
 	mem_unmap(&raw.mem);
-	return r;
+fail:
+	side_fail(side, r);
+	return false;
 }
 
 void raw_close(struct raw *raw)
@@ -136,100 +142,126 @@ void raw_close(struct raw *raw)
 	raw->side = NULL;
 }
 
-int raw_join(struct raw *a, struct raw *b)
+void raw_join(struct raw *a, struct raw *b, unsigned int access)
 {
-	int r;
+	struct side *side = a->side;
 
-	r = a->side->join(a->side, a->qpn, b->qpn,
-			  NIC_REMOTE_WRITE);
-	if (!r)
-		r = b->side->join(b->side, b->qpn, a->qpn,
-				  NIC_REMOTE_WRITE);
-	return r;
+	if (!side->err)
+		side_fail(side, side->join(side, a->qpn, b->qpn, access));
+	if (!side->err)
+		side_fail(side, side->join(side, b->qpn, a->qpn, access));
 }
 
 /* ---- WQEs -------------------------------------------------------------------- */
 
 uint8_t *raw_wqe(struct raw *raw, uint16_t bb)
 {
-	return at(raw, RQ_LEN + (bb & ((1u << RAW_LOG_SQ) - 1)) * WRC_WQE_BB);
+	return at(raw, RQ_LEN + bb % RING * WRC_WQE_BB);
 }
 
-int raw_put(struct raw *raw, struct wrc_wr wr)
+/* -ENOSPC: the rest of the ring is too short. */
+static int encode(struct raw *raw, const struct wrc_wr *wr)
 {
+	uint8_t wqe[RING / 2 * WRC_WQE_BB];
+	struct wrc_wr w = *wr;
+	unsigned int nr;
 	int len;
 
-	wr.index = raw->next;
-	wr.qpn = raw->qpn;
-	/* No experiment uses more WQEs than the ring has. */
-	if (raw->next + 2 > 1 << RAW_LOG_SQ)
-		return -ENOSPC;
-	len = wrc_encode(&wr, raw_wqe(raw, raw->next), 2 * WRC_WQE_BB);
+	w.index = raw->next;
+	w.qpn = raw->qpn;
+	w.shape = w.op;
+	len = wrc_encode(&w, wqe, sizeof(wqe));
 	if (len < 0)
 		return len;
-	raw->next += (len + WRC_WQE_BB - 1) / WRC_WQE_BB;
+	nr = (len + WRC_WQE_BB - 1) / WRC_WQE_BB;
+	if (raw->next % RING + nr > RING)
+		return -ENOSPC;
+	memcpy(raw_wqe(raw, raw->next), wqe, len);
+	raw->last = raw->next;
+	raw->next += nr;
 	return 0;
 }
 
-int raw_put_nop(struct raw *raw)
+void raw_put_quiet(struct raw *raw, struct wrc_wr wr)
 {
-	return raw_put(raw, (struct wrc_wr){ .flags = WRC_WQE_CE_ALWAYS });
+	const struct wrc_wr nop = { .op = WRC_WQE_NOP };
+	struct side *side = raw->side;
+	int r;
+
+	if (side->err)
+		return;
+	/* A WQE must not cross the end of the ring: fill up with NOPs. */
+	while ((r = encode(raw, &wr)) == -ENOSPC) {
+		r = encode(raw, &nop);
+		if (r)
+			break;
+	}
+	side_fail(side, r);
 }
 
-int raw_put_wait(struct raw *raw, uint32_t cqn, uint32_t index)
+void raw_put(struct raw *raw, struct wrc_wr wr)
 {
-	return raw_put(raw, (struct wrc_wr){
-		.op = WRC_WQE_WAIT, .shape = WRC_WQE_WAIT, .obj = cqn,
-		.count = index });
+	wr.flags |= WRC_WQE_CE_ALWAYS;
+	raw_put_quiet(raw, wr);
 }
 
-int raw_put_enable(struct raw *raw, uint32_t qpn, uint32_t index)
+void raw_put_nop(struct raw *raw)
 {
-	return raw_put(raw, (struct wrc_wr){
-		.op = WRC_WQE_SEND_EN, .shape = WRC_WQE_SEND_EN, .obj = qpn,
-		.count = index });
+	raw_put(raw, (struct wrc_wr){ .op = WRC_WQE_NOP });
 }
 
-int raw_ring(struct raw *raw)
+void raw_put_wait(struct raw *raw, uint32_t cqn, uint32_t index)
 {
-	struct nic *nic = raw->side->nic;
+	raw_put_quiet(raw, (struct wrc_wr){
+		.op = WRC_WQE_WAIT, .obj = cqn, .count = index });
+}
 
+void raw_put_enable(struct raw *raw, uint32_t qpn, uint32_t index)
+{
+	raw_put_quiet(raw, (struct wrc_wr){
+		.op = WRC_WQE_SEND_EN, .obj = qpn, .count = index });
+}
+
+void raw_put_move(struct raw *raw, uint8_t op, void *here, uint32_t lkey, uint32_t len,
+		  uint64_t there, uint32_t rkey)
+{
+	raw_put(raw, (struct wrc_wr){
+		.op = op, .nr_sge = 1, .raddr = there, .rkey = rkey,
+		.sge = { { len, lkey, (uintptr_t)here } } });
+}
+
+void raw_ring(struct raw *raw)
+{
+	struct side *side = raw->side;
+
+	if (side->err)
+		return;
 	raw->dbr->snd = htobe32(raw->next);
-	return nic->ops->qp_doorbell(nic, raw->qpn, raw->next);
+	side_fail(side, side->nic->ops->qp_doorbell(side->nic, raw->qpn, raw->next));
 }
 
-int raw_go(struct raw *raw)
+void raw_go(struct raw *raw)
 {
-	int r = raw_ring(raw);
-
+	raw_ring(raw);
 	side_settle(raw->side);
-	return r;
 }
 
-int raw_executed(struct raw *raw, uint16_t *ret_bbs, bool *ret_error,
-		 uint8_t *ret_syndrome)
+struct nic_qp_info raw_info(struct raw *raw)
 {
-	struct nic *nic = raw->side->nic;
-	struct nic_qp_info info;
-	int r;
+	struct nic_qp_info info = { .error = false };
+	struct side *side = raw->side;
 
-	r = nic->ops->qp_query(nic, raw->qpn, &info);
-	if (r)
-		return r;
-	*ret_bbs = info.sq_executed;
-	*ret_error = info.error;
-	*ret_syndrome = info.syndrome;
-	return 0;
+	if (!side->err)
+		side_fail(side, side->nic->ops->qp_query(side->nic, raw->qpn, &info));
+	return info;
 }
 
-int raw_cqes(struct raw *raw, uint32_t *ret_n)
+uint32_t raw_cqes(struct raw *raw, uint32_t cqn)
 {
-	struct nic *nic = raw->side->nic;
-	struct nic_cq_info info;
-	int r;
+	struct nic_cq_info info = { .written = 0 };
+	struct side *side = raw->side;
 
-	r = nic->node->ops->cq_info(nic, raw->scqn, &info);
-	if (!r)
-		*ret_n = info.written;
-	return r;
+	if (!side->err)
+		side_fail(side, side->nic->node->ops->cq_info(side->nic, cqn, &info));
+	return info.written;
 }

@@ -2,6 +2,9 @@
 /*
  * A queue pair for experiments.  WQEs are written one by one, may be changed afterwards,
  * and run when the doorbell is rung.
+ *
+ * side_fail() notes the first error in side->err, and every later call does nothing, so an
+ * experiment asks once, at its end.
  */
 #ifndef HWCHECK_RAW_H
 #define HWCHECK_RAW_H
@@ -26,7 +29,7 @@ enum raw_flags {
  * @data:	RAW_DATA_LEN bytes of memory, registered under @key like the rings
  * @has_pd:	the queue pair has its own protection domain
  * @next:	number of BBs that have been written
- * @last:	first BB of the last WQE of reach_put()
+ * @last:	first BB of the last WQE
  */
 struct raw {
 	struct side *side;
@@ -38,29 +41,34 @@ struct raw {
 	uint16_t next, last;
 };
 
-/* near: use its protection domain; NULL: make a new one. */
-int raw_open(struct side *side, unsigned int flags, const struct raw *near,
-	     struct raw *ret_raw);
+/* near: use its protection domain; NULL: make a new one.  False: side->err, and *ret_raw
+ * needs no raw_close(). */
+bool raw_open(struct side *side, unsigned int flags, const struct raw *near,
+	      struct raw *ret_raw);
+/* No effect if the queue pair is not open. */
 void raw_close(struct raw *raw);
-/* Connects two queue pairs that are RAW_APART; each may WRITE to the other's memory. */
-int raw_join(struct raw *a, struct raw *b);
+/* Connects two queue pairs that are RAW_APART; access: what each gives the other. */
+void raw_join(struct raw *a, struct raw *b, unsigned int access);
 
-/* Writes a WQE; fills in index and queue pair number.  -ENOSPC: the ring is full. */
-int raw_put(struct raw *raw, struct wrc_wr wr);
-int raw_put_nop(struct raw *raw);		/* with a CQE */
-int raw_put_wait(struct raw *raw, uint32_t cqn, uint32_t index);
-int raw_put_enable(struct raw *raw, uint32_t qpn, uint32_t index);
+/* Writes a WQE with a CQE; fills in index, queue pair number and shape.  Wraps around the
+ * ring, so earlier WQEs there must be done. */
+void raw_put(struct raw *raw, struct wrc_wr wr);
+void raw_put_quiet(struct raw *raw, struct wrc_wr wr);	/* without a CQE */
+void raw_put_nop(struct raw *raw);
+void raw_put_wait(struct raw *raw, uint32_t cqn, uint32_t index);
+void raw_put_enable(struct raw *raw, uint32_t qpn, uint32_t index);
+/* A READ or WRITE between here and there. */
+void raw_put_move(struct raw *raw, uint8_t op, void *here, uint32_t lkey, uint32_t len,
+		  uint64_t there, uint32_t rkey);
 /* The WQE at bb, to be changed. */
 uint8_t *raw_wqe(struct raw *raw, uint16_t bb);
 /* Rings the doorbell for all WQEs that have been written. */
-int raw_ring(struct raw *raw);
+void raw_ring(struct raw *raw);
 /* Like raw_ring(), then side_settle(). */
-int raw_go(struct raw *raw);
+void raw_go(struct raw *raw);
 
-/* BBs that have been executed; if the queue is in error, *ret_syndrome is set. */
-int raw_executed(struct raw *raw, uint16_t *ret_bbs, bool *ret_error,
-		 uint8_t *ret_syndrome);
-/* CQEs of the send queue. */
-int raw_cqes(struct raw *raw, uint32_t *ret_n);
+struct nic_qp_info raw_info(struct raw *raw);
+/* How many CQEs a completion queue of the queue pair has got. */
+uint32_t raw_cqes(struct raw *raw, uint32_t cqn);
 
 #endif /* HWCHECK_RAW_H */

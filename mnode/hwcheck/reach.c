@@ -4,17 +4,12 @@
 #include <string.h>
 #include "reach.h"
 
-#define SIZE (1u << RAW_LOG_SQ)
-
-int reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach)
+bool reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach)
 {
 	const struct raw in = { .pdn = pdn };
-	struct reach reach = { .side = side };
-	int r = raw_open(side, 0, &in, &reach.writer);
 
-	if (!r)
-		*ret_reach = reach;
-	return r;
+	*ret_reach = (struct reach){ .side = side };
+	return raw_open(side, 0, &in, &ret_reach->writer);
 }
 
 static void reach_disconnect(struct reach *reach)
@@ -30,65 +25,20 @@ void reach_close(struct reach *reach)
 	raw_close(&reach->writer);
 }
 
-static int reach_connect(struct reach *reach)
+static bool reach_connect(struct reach *reach)
 {
-	const unsigned int reads = NIC_REMOTE_READ | NIC_REMOTE_WRITE;
 	struct side *side = reach->side;
-	int r;
 
 	if (reach->joined)
-		return 0;
+		return true;
 	reach_disconnect(reach);
-	r = raw_open(side, RAW_APART, &reach->writer, &reach->near);
-	if (!r)
-		r = raw_open(side, RAW_APART, NULL, &reach->far);
-	if (!r)
-		r = side->join(side, reach->near.qpn, reach->far.qpn, reads);
-	if (!r)
-		r = side->join(side, reach->far.qpn, reach->near.qpn, reads);
-	if (r)
+	raw_open(side, RAW_APART, &reach->writer, &reach->near);
+	if (raw_open(side, RAW_APART, NULL, &reach->far))
+		raw_join(&reach->near, &reach->far, NIC_REMOTE_READ | NIC_REMOTE_WRITE);
+	if (side->err)
 		reach_disconnect(reach);
-	reach->joined = !r;
-	return r;
-}
-
-/* ---- work requests ------------------------------------------------------------- */
-
-static int encode(struct raw *raw, const struct wrc_wr *wr)
-{
-	uint8_t wqe[SIZE / 2 * WRC_WQE_BB];
-	struct wrc_wr w = *wr;
-	unsigned int nr, at = raw->next % SIZE;
-	int len;
-
-	w.index = raw->next;
-	w.qpn = raw->qpn;
-	w.shape = w.op;
-	len = wrc_encode(&w, wqe, sizeof(wqe));
-	if (len < 0)
-		return len;
-	nr = (len + WRC_WQE_BB - 1) / WRC_WQE_BB;
-	if (at + nr > SIZE)
-		return -ENOSPC;
-	memcpy(raw_wqe(raw, raw->next), wqe, len);
-	raw->last = raw->next;
-	raw->next += nr;
-	return 0;
-}
-
-int reach_put(struct raw *raw, struct wrc_wr wr)
-{
-	const struct wrc_wr nop = { .op = WRC_WQE_NOP };
-	int r;
-
-	wr.flags |= WRC_WQE_CE_ALWAYS;
-	/* A WQE must not cross the end of the ring: fill up with NOPs. */
-	while ((r = encode(raw, &wr)) == -ENOSPC) {
-		r = encode(raw, &nop);
-		if (r)
-			return r;
-	}
-	return r;
+	reach->joined = !side->err;
+	return reach->joined;
 }
 
 struct last {
@@ -111,51 +61,41 @@ static bool is_over(void *arg)
 	return last->there;
 }
 
-int reach_go(struct raw *raw, uint8_t *ret_syndrome)
+bool reach_go(struct raw *raw, uint8_t *ret_syndrome)
 {
 	struct last last = { .raw = raw };
-	int r = raw_ring(raw);
+	struct side *side = raw->side;
 
 	*ret_syndrome = 0;
-	if (r)
-		return r;
-	if (!side_until(raw->side, is_over, &last))
-		return -ETIMEDOUT;
-	if (last.cqe.op_own >> 4 == WRC_CQE_REQ)
-		return 0;
+	raw_ring(raw);
+	if (!side->err && !side_until(side, is_over, &last))
+		side_fail(side, -ETIMEDOUT);
+	if (side->err || last.cqe.op_own >> 4 == WRC_CQE_REQ)
+		return !side->err;
 	*ret_syndrome = last.cqe.syndrome;
-	return -EIO;
+	return false;
 }
 
-int reach_map(struct reach *reach, uint32_t key, uint16_t offset,
-	      uint32_t page_key, uint64_t page)
+void reach_map(struct reach *reach, uint32_t key, uint16_t offset, uint32_t page_key,
+	       uint64_t page)
 {
-	const struct wrc_wr umr = {
-		.op = WRC_WQE_UMR, .imm = key, .offset = offset,
-		.page_key = page_key, .page = page,
-	};
 	uint8_t syndrome;
-	int r = reach_put(&reach->writer, umr);
 
-	return r ? r : reach_go(&reach->writer, &syndrome);
+	raw_put(&reach->writer, (struct wrc_wr){
+		.op = WRC_WQE_UMR, .imm = key, .offset = offset, .page_key = page_key,
+		.page = page });
+	if (!reach_go(&reach->writer, &syndrome))
+		side_fail(reach->side, -EIO);
 }
 
-int reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len)
+bool reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len)
 {
-	struct wrc_wr read = {
-		.op = WRC_WQE_READ, .raddr = addr, .rkey = key, .nr_sge = 1,
-	};
+	struct raw *far = &reach->far;
 	uint8_t syndrome;
-	int r = reach_connect(reach);
 
-	if (r)
-		return r;
-	read.sge[0] = (struct wrc_sge){ len, reach->far.key,
-					(uintptr_t)reach->far.data };
-	r = reach_put(&reach->far, read);
-	if (!r)
-		r = reach_go(&reach->far, &syndrome);
-	if (r)
-		reach->joined = false;
-	return r == -EIO ? -EACCES : r;
+	if (!reach_connect(reach))
+		return false;
+	raw_put_move(far, WRC_WQE_READ, far->data, far->key, len, addr, key);
+	reach->joined = reach_go(far, &syndrome);
+	return reach->joined;
 }

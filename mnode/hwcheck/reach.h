@@ -20,22 +20,17 @@ struct reach {
 	bool joined;
 };
 
-int reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach);
+/* False: side->err, as for raw_open(). */
+bool reach_open(struct side *side, uint32_t pdn, struct reach *ret_reach);
 void reach_close(struct reach *reach);
 
-/* Writes a WQE with a completion; fills in index, queue pair number and shape.  Wraps
- * around the ring, so earlier WQEs there must be done. */
-int reach_put(struct raw *raw, struct wrc_wr wr);
-/* Rings and waits for the last WQE.  -EIO: a WQE failed; -ETIMEDOUT. */
-int reach_go(struct raw *raw, uint8_t *ret_syndrome);
+/* Rings and waits for the last WQE of raw_put().  False: a WQE failed, or side->err. */
+bool reach_go(struct raw *raw, uint8_t *ret_syndrome);
 
-/*
- * Lets the group of entries at offset lead to a page, or nowhere: page_key and page 0.
- * Errors as reach_go().
- */
-int reach_map(struct reach *reach, uint32_t key, uint16_t offset,
-	      uint32_t page_key, uint64_t page);
-/* A READ by a peer, into reach->far.data.  -EACCES: it was refused. */
-int reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len);
+/* Lets the group of entries at offset lead to a page, or nowhere: page_key and page 0. */
+void reach_map(struct reach *reach, uint32_t key, uint16_t offset, uint32_t page_key,
+	       uint64_t page);
+/* A READ by a peer, into reach->far.data.  False: it was refused, or side->err. */
+bool reach_read(struct reach *reach, uint32_t key, uint64_t addr, uint32_t len);
 
 #endif /* HWCHECK_REACH_H */

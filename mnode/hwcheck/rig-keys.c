@@ -13,9 +13,9 @@ int rig_translate(struct rig_node *node, uint32_t slot)
 
 	if (!rig_keyed(node))
 		return 0;
-	return reach_map(&node->reach, node->keys.key[0],
-			 slot * WRC_KSM_GROUP, page ? node->keys.page_key : 0,
-			 page);
+	reach_map(&node->reach, node->keys.key[0], slot * WRC_KSM_GROUP,
+		  page ? node->keys.page_key : 0, page);
+	return side_take_err(node->side);
 }
 
 int rig_open_keys(struct rig_node *node)
@@ -28,10 +28,9 @@ int rig_open_keys(struct rig_node *node)
 	r = keys_init(&node->keys, &node->pool, node->pool.pdn, RIG_SLOTS);
 	if (r)
 		return r;
-	r = reach_open(node->side, node->keys.pdn, &node->reach);
-	if (r) {
+	if (!reach_open(node->side, node->keys.pdn, &node->reach)) {
 		keys_fini(&node->keys);
-		return r;
+		return side_take_err(node->side);
 	}
 	for (i = 0; !r && i < RIG_SLOTS; i++)
 		r = node->tt.entries[i] ? rig_translate(node, i) : 0;
@@ -51,16 +50,11 @@ void rig_close_keys(struct rig_node *node)
 int rig_look_through(struct rig_node *node, uint64_t ret_reached[RIG_SLOTS])
 {
 	uint32_t i;
-	int r;
 
-	for (i = 0; rig_keyed(node) && i < RIG_SLOTS; i++) {
-		r = reach_read(&node->reach, node->keys.key[0],
-			       wrc_key_addr(i), ODRP_WIRE_PAGE_SIZE);
-		if (r && r != -EACCES)
-			return r;
-		if (!r)
+	for (i = 0; rig_keyed(node) && !node->side->err && i < RIG_SLOTS; i++)
+		if (reach_read(&node->reach, node->keys.key[0], wrc_key_addr(i),
+			       ODRP_WIRE_PAGE_SIZE))
 			memcpy(&ret_reached[i], node->reach.far.data,
 			       sizeof(ret_reached[i]));
-	}
-	return 0;
+	return side_take_err(node->side);
 }

@@ -69,8 +69,8 @@ static int prog_build(const struct rig_node *node, const struct rig_config *cfg,
 static int rig_arm(struct rig *rig, struct rig_node *node, char *why)
 {
 	const struct queue_on on = {
-		&node->pool, &node->ring, &node->tt,
-		rig_keyed(node) ? &node->keys : NULL, rig->cfg.huge,
+		.pool = &node->pool, .ring = &node->ring, .tt = &node->tt,
+		.keys = rig_keyed(node) ? &node->keys : NULL, .huge = rig->cfg.huge,
 	};
 	int r;
 

@@ -35,7 +35,7 @@ struct run {
 extern const struct run runs[];
 extern const unsigned int nr_runs;
 
-/* What this machine lacks for the run; NULL: nothing. */
+/* Names what this machine lacks for the run; NULL: it lacks nothing. */
 const char *run_lacks(const struct run *run);
 bool run_applies(const struct run *run, const struct program *prog);
 

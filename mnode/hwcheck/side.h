@@ -16,6 +16,8 @@
  * @clock_us:	the NIC's time, microseconds; a stepped NIC has its own clock
  * @snic:	the software NIC; NULL on a card
  * @now:	the software NIC's clock, ns
+ * @err:	what the experiment that runs has failed with, -errno; 0: nothing
+ * @answer:	where it puts its answer
  */
 struct side {
 	const char *name;
@@ -26,7 +28,25 @@ struct side {
 	uint64_t (*clock_us)(struct side *s);
 	struct snic *snic;
 	uint64_t now;
+	int err;
+	char *answer;
 };
+
+/* r: -errno; 0, and what fails after the first failure, have no effect. */
+static inline void side_fail(struct side *s, int r)
+{
+	if (!s->err)
+		s->err = r;
+}
+
+/* Forgets the failure, for the next experiment. */
+static inline int side_take_err(struct side *s)
+{
+	int r = s->err;
+
+	s->err = 0;
+	return r;
+}
 
 /* Opens a software NIC that wait() steps.  strict: it checks indices. */
 int side_soft_open(bool strict, struct side *ret_side);

@@ -9,7 +9,8 @@
 #include "hello.h"
 
 #define KNOWN_FEATURES	(ODRP_WIRE_F_KEYED | ODRP_WIRE_F_SIGNED | \
-			 ODRP_WIRE_F_LONG_BEAT)
+			 ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_DIRECT | \
+			 ODRP_WIRE_F_KEPT | ODRP_WIRE_F_ASKS)
 
 int hello_refuse(struct hello_no *no, enum odrp_wire_status status, uint64_t detail)
 {
@@ -172,7 +173,7 @@ const char *hello_status_name(enum odrp_wire_status status)
 	case ODRP_WIRE_E_AUTH:
 		return "not authenticated";
 	case ODRP_WIRE_E_NO_SWAP:
-		return "the NIC arms no chains: no swap here, only spaces";
+		return "the NIC arms no chains, and the compute node knows no direct slabs";
 	}
 	return "unknown";
 }

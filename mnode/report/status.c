@@ -63,6 +63,23 @@ static uint64_t process_cpu_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
+/* Pages by time; the average is a part of 1. */
+static struct json_object *make_use(const struct use *u)
+{
+	struct json_object *obj = json_object_new_object();
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u.%04u", use_share(u) / 10000, use_share(u) % 10000);
+	add_u64(obj, "used", u->used);
+	add_u64(obj, "held", u->held);
+	add_u64(obj, "used_page_s", u->used_s.sum);
+	add_u64(obj, "held_page_s", u->held_s.sum);
+	add_value(obj, "average", json_object_new_double_s(use_share(u) / 1e4, text));
+	add_u64(obj, "peak_used", u->peak_used);
+	add_u64(obj, "peak_held", u->peak_held);
+	return obj;
+}
+
 /* ---- sessions ------------------------------------------------------------------ */
 
 static struct json_object *sess_chains(const struct sess *s)
@@ -105,6 +122,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_value(obj, "state", json_object_new_string(state_names[s->state]));
 	add_bool(obj, "attached", sess_attached(s));
 	add_bool(obj, "keyed", keys_exist(&s->keys));
+	add_u64(obj, "slabs", s->slabs.nr);
 	add_u64(obj, "slots", s->tt.nr_slots);
 	add_u64(obj, "queues", s->nr_queues);
 	add_u64(obj, "depth", s->depth);
@@ -117,6 +135,7 @@ static struct json_object *make_sess(const struct sess *s)
 	add_u64(obj, "lease_ceiling", s->lease.ceiling);
 	add_u64(obj, "used", s->lease.used);
 	add_u64(obj, "want", s->lease.want);
+	add_value(obj, "use", make_use(&s->use));
 	add_bool(obj, "overdrawn", s->lease.overdrawn);
 	add_u64(obj, "silent_ms", s->silent_ms);
 	add_u64(obj, "beats", s->beats);
@@ -355,12 +374,14 @@ struct json_object *status_make(struct manager *m, uint64_t wall_ns)
 	add_u64(obj, "metadata_bytes", manager_metadata_of(m, NULL));
 	add_u64(obj, "metadata_most_bytes", manager_metadata_most(m));
 	add_u64(obj, "pages_pool", m->pool.nr_free);
+	add_value(obj, "use", make_use(&m->use));
 	add_u64(obj, "slack", m->slack);
 	add_bool(obj, "huge_pages", m->pool.page_mem.huge);
 	add_value(obj, "order", json_object_new_string(m->waits ? "wait" :
 								  "fence"));
-	add_value(obj, "translate", json_object_new_string(m->nic_translates ?
-							   "nic" : "chain"));
+	add_value(obj, "translate", json_object_new_string(m->direct ? "direct" :
+							   m->nic_translates ? "nic" :
+							   "chain"));
 	add_value(obj, "auth", json_object_new_string(conf_auth_name(m->conf)));
 	add_value(obj, "handshakes", make_handshakes(&m->responder));
 	add_value(obj, "chains", make_chains(m));
@@ -391,6 +412,7 @@ static struct json_object *make_check(const struct check_result *res)
 	add_u64(obj, "pool", res->pool);
 	add_u64(obj, "free", res->free);
 	add_u64(obj, "mapped", res->mapped);
+	add_u64(obj, "slabs", res->slabs);
 	add_u64(obj, "armed", res->armed);
 	add_u64(obj, "held", res->held);
 	add_u64(obj, "spaces", res->spaces);
@@ -433,10 +455,11 @@ static struct json_object *check_answer(struct manager *m)
 				strerror(-r)) : make_check(&res);
 }
 
-/* struct request - manager, argument of the command or NULL, and the agent's run time */
+/* struct request - manager, all of it, argument of the command or NULL, and the agent's run
+ * time */
 struct request {
 	struct manager *m;
-	struct json_object *arg;
+	struct json_object *obj, *arg;
 	uint64_t wall_ns;
 };
 
@@ -556,6 +579,20 @@ static struct json_object *command_delete_space(const struct request *req)
 	return answer_error(text);
 }
 
+static struct json_object *command_lost(const struct request *req)
+{
+	struct json_object *node;
+	char why[CONF_WHY_MAX];
+
+	if (!json_object_object_get_ex(req->obj, "node", &node) ||
+	    !json_object_is_type(node, json_type_int))
+		return answer_error("lost: expected \"node\", the number of a memory node");
+	if (manager_declare_lost(req->m, json_object_get_string(req->arg),
+				 json_object_get_uint64(node), why))
+		return answer_error(why);
+	return answer_ok();
+}
+
 static const struct command commands[] = {
 	{ "status", .reads = true, .fn = command_status },
 	{ "check", .fn = command_check },
@@ -570,6 +607,7 @@ static const struct command commands[] = {
 	{ "undrain", .fn = command_undrain },
 	{ "delete-space", "space", json_type_string, "the name of a space", false,
 	  command_delete_space },
+	{ "lost", "space", json_type_string, "the name of a space", false, command_lost },
 };
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -613,7 +651,7 @@ static bool command_arg_ok(const struct command *command, struct json_object *ar
 struct json_object *status_command(struct manager *m, struct json_object *obj,
 				   uint64_t wall_ns)
 {
-	struct request req = { .m = m, .wall_ns = wall_ns };
+	struct request req = { .m = m, .obj = obj, .wall_ns = wall_ns };
 	const struct command *command = commands;
 	struct json_object *name;
 
