@@ -150,6 +150,15 @@ int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
 	return mac_check(right.mac, req->mac, sizeof(right.mac));
 }
 
+void auth_hash(const void *p, size_t len, uint8_t ret_hash[32])
+{
+	struct sha256_ctx sha;
+
+	sha256_init(&sha);
+	sha256_update(&sha, len, p);
+	sha256_digest(&sha, 32, ret_hash);
+}
+
 void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE])
 {
 	struct sha256_ctx sha;

@@ -54,6 +54,8 @@ void auth_sign_far(const struct auth_key *key, struct odrp_auth_bound bound,
 		   struct odrp_auth_far *req);
 int auth_check_far(const struct auth_key *key, struct odrp_auth_bound bound,
 		   const struct odrp_auth_far *req);
+/* SHA-256 of len bytes. */
+void auth_hash(const void *p, size_t len, uint8_t ret_hash[32]);
 /* Hashes the name of a space: len bytes, which include the zeros behind the name. */
 void auth_space(const uint8_t *name, size_t len, uint8_t ret_space[ODRP_AUTH_SPACE]);
 /*

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+			"0123456789-_."
+
 /* The number in front; *ret_end is what follows it. */
 static int count_in_front(const char *text, uint64_t *ret_value, const char **ret_end)
 {
@@ -108,4 +111,11 @@ int far_parse_real(const char *text, double min, double max, double *ret_value)
 		return -ERANGE;
 	*ret_value = value;
 	return 0;
+}
+
+bool far_parse_is_name(const char *text, size_t max)
+{
+	size_t len = strlen(text);
+
+	return len && len <= max && text[0] != '.' && strspn(text, NAME_CHARS) == len;
 }

@@ -21,6 +21,15 @@ struct far_host_attach *far_host_find(const struct far_host *host, uint64_t id)
 	return attach;
 }
 
+bool far_host_uses_pass(const struct far_host *host, uint64_t pass)
+{
+	const struct far_host_attach *attach = host->attaches;
+
+	while (attach && attach->pass != pass)
+		attach = attach->next;
+	return attach;
+}
+
 static void link_end(struct far_host *host, struct far_host_space *space,
 		     struct far_host_link *link)
 {

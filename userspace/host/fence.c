@@ -25,7 +25,7 @@ static int loop_open(struct far_fence *fence)
 	if (err)
 		goto free_pd;
 	err = far_qp_new(dev, fence->pdn, fence->cqn, LOOP_LOG_SQ, NIC_REMOTE_READ,
-			 &fence->loop);
+			 NULL, &fence->loop);
 	if (err)
 		goto destroy_cq;
 	err = dev->node->ops->qp_loop(dev, fence->loop.qpn, fence->loop.qpn);

@@ -62,13 +62,13 @@ struct far_host_link {
  * struct far_host_asker - the peer that has sent a hello
  * @pass:	number of the pass by which the peer has proved its name; 0: not proved
  * @owner:	number of its name, or of its address if it has proved none; the caller's
- * @seal:	appends a MAC to an answer of len bytes and returns the new length; the
+ * @sign:	appends a MAC to an answer of len bytes and returns the new length; the
  *		answer has room for FAR_HOST_MAC bytes more. accepted: the answer is an
  *		accept by queue pair qpn, else a reject. Not called if @pass is 0
  */
 struct far_host_asker {
 	uint64_t pass, owner;
-	size_t (*seal)(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
+	size_t (*sign)(const struct far_host_asker *asker, bool accepted, uint32_t qpn,
 		       void *answer, size_t len);
 };
 
@@ -95,10 +95,15 @@ struct far_host_attach {
 /**
  * struct far_host - spaces on a NIC
  * @delete:	deletes a deletable space; NULL: no space can be deleted
- * @join:	answers a JOIN of the space's arbiter: returns enum odrp_far_status, and
- *		sets *ret_member if that is OK. NULL: no space has an arbiter
+ * @join:	answers a JOIN of the space's arbiter, to its life: returns enum
+ *		odrp_far_status, and sets *ret_member if that is OK. NULL: no space has an
+ *		arbiter
  * @refused:	NULL, or is told of each hello that is refused, and why
- * @arg:	first argument of @delete, @join and @refused
+ * @call:	answers a call of a service, later: ODRP_FAR_OK, or the status with which to
+ *		reject it. NULL: no service is offered here
+ * @service:	finds the name of the service with this digest (odrp/auth.h); needed with
+ *		@call
+ * @arg:	first argument of these functions
  * @leaving:	attachments that were cut and still have connections, in order; they keep
  *		their claims
  * @nr_attaches, @nr_queues: also of those that leave
@@ -113,10 +118,15 @@ struct far_host {
 	struct far_host_attach *attaches, *leaving;
 	unsigned nr_attaches, nr_queues, room;
 	void (*delete)(void *arg, struct far_host_space *space);
-	unsigned (*join)(void *arg, struct far_host_space *space, uint64_t life,
-			 uint32_t generation, struct odrp_far_member *ret_member);
+	unsigned (*join)(void *arg, struct far_host_space *space,
+			 const struct odrp_far_hello *hello,
+			 struct odrp_far_member *ret_member);
 	void (*refused)(void *arg, const struct nic_event *event,
 			const struct far_host_asker *asker, const char *why);
+	unsigned (*call)(void *arg, const struct nic_event *event,
+			 const struct far_host_asker *asker,
+			 const struct odrp_far_hello *hello);
+	bool (*service)(void *arg, const uint8_t *digest, uint8_t ret_name[ODRP_FAR_NAME_MAX]);
 	void *arg;
 	struct far_fence fence;
 };
@@ -137,6 +147,8 @@ void far_host_cut(struct far_host *host, struct far_host_attach *attach);
 /* Do attachments of the space (NULL: any) that were cut still have connections? If so, the
  * caller calls far_host_poll() soon. */
 bool far_host_leaving(const struct far_host *host, const struct far_host_space *space);
+/* Has an attachment been made with that pass? */
+bool far_host_uses_pass(const struct far_host *host, uint64_t pass);
 /* NULL: there is no such attachment. */
 struct far_host_attach *far_host_find(const struct far_host *host, uint64_t id);
 /*

@@ -6,16 +6,19 @@
 
 #include "qp.h"
 
-#define QP_PAGE	4096u
+#define QP_PAGE		4096u
+#define LOG_STRIDE	4	/* an entry has one segment at least */
 
 int far_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
-	       unsigned access, struct far_qp *ret_qp)
+	       unsigned access, const struct far_rq *rq, struct far_qp *ret_qp)
 {
 	size_t sq_len = (size_t)WRC_WQE_BB << log_sq;
+	size_t rq_len = rq ? (size_t)1 << (rq->log_rq + LOG_STRIDE) : 0;
+	size_t len = sq_len + rq_len + sizeof(struct wrc_dbr);
 	struct far_qp qp = {
 		.dev = dev,
 		.log_sq = log_sq,
-		.mem_len = (sq_len + sizeof(struct wrc_dbr) + QP_PAGE - 1) & ~(QP_PAGE - 1),
+		.mem_len = (len + QP_PAGE - 1) & ~((size_t)QP_PAGE - 1),
 	};
 	struct nic_qp_attr attr = {
 		.pdn = pdn, .scqn = cqn, .rcqn = cqn, .log_sq = log_sq, .access = access,
@@ -26,8 +29,14 @@ int far_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (qp.mem == MAP_FAILED)
 		return -ENOMEM;
-	qp.dbr = (struct wrc_dbr *)((uint8_t *)qp.mem + sq_len);
+	qp.dbr = (struct wrc_dbr *)((uint8_t *)qp.mem + sq_len + rq_len);
 	attr.mem = attr.sq = qp.mem;
+	if (rq) {
+		attr.rq = (uint8_t *)qp.mem + sq_len;
+		attr.rcqn = rq->cqn;
+		attr.log_rq = rq->log_rq;
+		attr.log_rq_stride = LOG_STRIDE;
+	}
 	attr.mem_len = qp.mem_len;
 	attr.dbr = qp.dbr;
 	err = dev->ops->qp_create(dev, &attr, &qp.qpn);

@@ -18,9 +18,18 @@ struct far_qp {
 	struct wrc_dbr *dbr;
 };
 
-/* Has a send queue of 1 << log_sq operations. access: what the peer may do, enum nic_access. */
+/* A receive queue of 1 << log_rq entries, which have no memory: for WRITEs with immediates. */
+struct far_rq {
+	uint32_t cqn;
+	uint8_t log_rq;
+};
+
+/*
+ * Has a send queue of 1 << log_sq operations. access: what the peer may do, enum nic_access.
+ * rq: NULL: there is no receive queue.
+ */
 int far_qp_new(struct nic *dev, uint32_t pdn, uint32_t cqn, uint8_t log_sq,
-	       unsigned access, struct far_qp *ret_qp);
+	       unsigned access, const struct far_rq *rq, struct far_qp *ret_qp);
 /* Destroys the queue pair: it executes nothing more. No effect if qp->dev is NULL. */
 void far_qp_free(struct far_qp *qp);
 /* The basic block of operation number `at`, counted from 0 when the queue pair was made. */

@@ -34,16 +34,17 @@ static const char *status_name(unsigned status)
 		[ODRP_FAR_E_INCOMPLETE] = "the space's set is not complete",
 		[ODRP_FAR_E_AUTH] = "not authenticated",
 		[ODRP_FAR_E_STARTING] = "starting",
+		[ODRP_FAR_E_PART] = "nothing is emptied without a proof",
 	};
 
 	return status < sizeof(names) / sizeof(names[0]) && names[status] ?
 	       names[status] : "unknown";
 }
 
-static size_t answer_seal(const struct far_host_asker *asker, bool accepted,
+static size_t answer_sign(const struct far_host_asker *asker, bool accepted,
 			  uint32_t qpn, void *answer, size_t len)
 {
-	return asker->pass ? asker->seal(asker, accepted, qpn, answer, len) : len;
+	return asker->pass ? asker->sign(asker, accepted, qpn, answer, len) : len;
 }
 
 static void request_answer(struct far_host *host, const struct nic_event *event,
@@ -61,7 +62,7 @@ static void request_answer(struct far_host *host, const struct nic_event *event,
 
 	memcpy(rej.more, &answer->info, answer->len);
 	host->dev->ops->reject(host->dev, event->id, &rej,
-			       answer_seal(asker, false, 0, &rej,
+			       answer_sign(asker, false, 0, &rej,
 					   sizeof(rej.head) + answer->len));
 	host->dev->ops->release(host->dev, event->id);
 }
@@ -104,6 +105,8 @@ static unsigned hello_check(const struct nic_event *event, struct odrp_far_hello
 		return ODRP_FAR_E_MALFORMED;
 	if (be16_to_cpu(hello->version) != ODRP_FAR_VERSION)
 		return ODRP_FAR_E_VERSION;
+	if (hello->role == ODRP_FAR_CALL)
+		return hello->rights > ODRP_FAR_CALL_MAX ? ODRP_FAR_E_MALFORMED : ODRP_FAR_OK;
 	if (hello->role < ODRP_FAR_ATTACH || hello->role > ODRP_FAR_CUT ||
 	    !hello->attach)
 		return ODRP_FAR_E_MALFORMED;
@@ -149,7 +152,7 @@ static int link_accept(struct far_host *host, struct far_host_link *link,
 		accept.region.size = cpu_to_be64(regions->size);
 		accept.region.rkey = cpu_to_be32(regions->key);
 	}
-	len = answer_seal(asker, true, link->qp.qpn, &accept, len);
+	len = answer_sign(asker, true, link->qp.qpn, &accept, len);
 	return host->dev->ops->accept(host->dev, link->conn, link->qp.qpn, &accept, len);
 }
 
@@ -157,7 +160,7 @@ static unsigned attach_open(struct far_host *host, struct far_host_attach *attac
 			    const struct far_host_asker *asker, uint32_t conn)
 {
 	attach->control.conn = conn;
-	if (far_qp_new(host->dev, host->pdn, host->cqn, CONTROL_LOG_SQ, 0,
+	if (far_qp_new(host->dev, host->pdn, host->cqn, CONTROL_LOG_SQ, 0, NULL,
 			&attach->control.qp))
 		return ODRP_FAR_E_NOMEM;
 	if (link_accept(host, &attach->control, asker, attach->space)) {
@@ -224,7 +227,8 @@ static unsigned queue_open(struct far_host *host, struct far_host_attach *attach
 			  (attach->rights & ODRP_FAR_WRITE ?
 			   NIC_REMOTE_WRITE | NIC_REMOTE_ATOMIC : 0);
 
-	if (far_qp_new(host->dev, attach->space->pdn, host->cqn, 0, access, &link->qp))
+	if (far_qp_new(host->dev, attach->space->pdn, host->cqn, 0, access, NULL,
+			&link->qp))
 		return ODRP_FAR_E_NOMEM;
 	if (link_accept(host, link, asker, NULL)) {
 		far_qp_free(&link->qp);
@@ -336,12 +340,12 @@ static unsigned serve_arbiter(struct far_host *host, const struct nic_event *eve
 		return ODRP_FAR_E_RIGHTS;
 	if (hello->role == ODRP_FAR_CUT) {
 		/* All attachments of another life have been ended already. */
-		if (space->closed || space->life != life)
+		if (space->life != life)
 			return ODRP_FAR_OK;
 		return far_host_fence(host, space, number) ? ODRP_FAR_E_BUSY :
 		       ODRP_FAR_OK;
 	}
-	status = host->join(host->arg, space, life, number, &answer->member);
+	status = host->join(host->arg, space, hello, &answer->member);
 	if (!status)
 		answer->len = sizeof(answer->member);
 	return status;
@@ -386,6 +390,9 @@ void far_host_serve(struct far_host *host, const struct nic_event *event,
 		answer.status = serve_attach(host, event, asker, &hello);
 	else if (!answer.status && hello.role == ODRP_FAR_QUEUE)
 		answer.status = serve_queue(host, event, asker, &hello);
+	else if (!answer.status && hello.role == ODRP_FAR_CALL)
+		answer.status = host->call ? host->call(host->arg, event, asker, &hello) :
+				ODRP_FAR_E_SPACE;
 	else if (!answer.status) {
 		answer.status = serve_question(host, event, asker, &hello, &answer);
 		if (answer_refuses(answer.status))
