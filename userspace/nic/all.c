@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "../base/why.h"
+#include "conf.h"
 #include "mem.h"
+#include "share.h"
 #include "sim/sim.h"
 #include "soft.h"
 #include "verbs.h"
@@ -53,15 +57,84 @@ int far_nic_check(const char *spec, char *why, size_t why_len)
 	return spec_ops(spec, why, why_len) ? 0 : -ENOENT;
 }
 
+/* 1: the word is qps=N, and *ret_qps is N; 0: another word; -EINVAL: N is no such number. */
+static int word_qps(const struct far_conf_word *word, unsigned *ret_qps)
+{
+	char *end;
+	unsigned long nr;
+
+	if (strcmp(word->name, "qps"))
+		return 0;
+	nr = word->value ? strtoul(word->value, &end, 10) : 0;
+	if (!nr || nr > FAR_SHARE_MAX || *word->value < '0' || *word->value > '9' || *end)
+		return -EINVAL;
+	*ret_qps = nr;
+	return 1;
+}
+
+/*
+ * Copies a configuration without the word qps=N, which is the same for all back ends. The back
+ * end itself complains of what is no word.
+ */
+static int conf_copy(const char *conf, char *ret_rest, unsigned *ret_qps)
+{
+	const char *at = conf, *next = conf;
+	struct far_conf_word word;
+	size_t len = 0;
+	int ret;
+
+	for (; far_conf_next(&next, &word) > 0; at = next) {
+		ret = word_qps(&word, ret_qps);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			continue;
+		memcpy(ret_rest + len, at, next - at);
+		len += next - at;
+	}
+	memcpy(ret_rest + len, at, strlen(at) + 1);
+	/* The comma in front of a last word that is gone. */
+	len += strlen(at);
+	if (*ret_qps && len && ret_rest[len - 1] == ',')
+		ret_rest[len - 1] = 0;
+	return 0;
+}
+
+static int conf_open(const struct far_nic_ops *ops, const char *conf, char *rest, char *why,
+		     size_t why_len, struct far_nic **ret_nic)
+{
+	unsigned qps = 0;
+	int err = conf_copy(conf, rest, &qps);
+
+	if (err)
+		return far_why(why, why_len, err, "%s: qps=: expected a number of queue pairs "
+			       "from 1 to %u", ops->name, FAR_SHARE_MAX);
+	err = ops->open(rest, why, why_len, ret_nic);
+	if (err || !qps)
+		return err;
+	err = far_nic_share(*ret_nic, qps);
+	if (err)
+		(*ret_nic)->ops->close(*ret_nic);
+	return err ? far_why(why, why_len, err, "%s: %s", ops->name, strerror(-err)) : 0;
+}
+
 int far_nic_open(const char *spec, char *why, size_t why_len,
 		 struct far_nic **ret_nic)
 {
 	size_t len = strcspn(spec, ":");
 	const struct far_nic_ops *ops = spec_ops(spec, why, why_len);
+	const char *conf = spec[len] ? spec + len + 1 : "";
+	char *rest;
+	int err;
 
 	if (!ops)
 		return -ENOENT;
 	if (why_len)
 		why[0] = 0;
-	return ops->open(spec[len] ? spec + len + 1 : "", why, why_len, ret_nic);
+	rest = malloc(strlen(conf) + 1);
+	if (!rest)
+		return far_why(why, why_len, -ENOMEM, "%s: %s", ops->name, strerror(ENOMEM));
+	err = conf_open(ops, conf, rest, why, why_len, ret_nic);
+	free(rest);
+	return err;
 }

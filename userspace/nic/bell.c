@@ -59,9 +59,13 @@ int far_bell_wait(struct far_bell *bell, uint64_t until)
 	return state == BELL_SLEEPING && err == -ETIMEDOUT ? -ETIME : 0;
 }
 
-int far_bell_arm(struct far_bell *bell)
+bool far_bell_take(struct far_bell *bell)
 {
-	uint32_t state = BELL_QUIET;
+	return __atomic_exchange_n(&bell->state, BELL_QUIET, __ATOMIC_ACQ_REL) == BELL_RUNG;
+}
+
+int far_bell_fd(struct far_bell *bell)
+{
 	int fd;
 
 	if (!bell->fd) {
@@ -70,13 +74,23 @@ int far_bell_arm(struct far_bell *bell)
 			return fd;
 		bell->fd = fd;
 	}
+	return bell->fd;
+}
+
+int far_bell_arm(struct far_bell *bell)
+{
+	uint32_t state = BELL_QUIET;
+	int fd = far_bell_fd(bell);
+
+	if (fd < 0)
+		return fd;
 	/* Release: who finds ARMED sees fd. Acquire pairs with far_bell_ring(). */
 	if (!__atomic_compare_exchange_n(&bell->state, &state, BELL_ARMED, 0,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		__atomic_exchange_n(&bell->state, BELL_QUIET, __ATOMIC_ACQ_REL);
+		far_bell_take(bell);
 		return -EAGAIN;
 	}
-	return bell->fd;
+	return fd;
 }
 
 /*
@@ -87,7 +101,7 @@ void far_bell_disarm(struct far_bell *bell)
 {
 	eventfd_t count;
 
-	__atomic_exchange_n(&bell->state, BELL_QUIET, __ATOMIC_ACQ_REL);
+	far_bell_take(bell);
 	eventfd_read(bell->fd, &count);
 }
 

@@ -7,6 +7,7 @@
 #ifndef FAR_NIC_BELL_H
 #define FAR_NIC_BELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* All zeros is the initial state. */
@@ -24,6 +25,11 @@ void far_bell_fini(struct far_bell *bell);
  * may wait at a time.
  */
 int far_bell_wait(struct far_bell *bell, uint64_t until);
+/* Takes a ring, or ends what far_bell_arm() has begun without a look at the descriptor, which
+ * may stay readable. Returns whether the bell has rung. */
+bool far_bell_take(struct far_bell *bell);
+/* The bell's descriptor, which far_bell_fini() closes. -EMFILE, ...: there is none. */
+int far_bell_fd(struct far_bell *bell);
 /*
  * Returns the bell's descriptor, which the next ring makes readable until
  * far_bell_disarm(). -EAGAIN: the bell has rung; -EMFILE, ...: there is no descriptor. Only

@@ -3,7 +3,10 @@
 #include "conf.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "../base/why.h"
 
 int far_conf_next(const char **pos, struct far_conf_word *ret_word)
 {
@@ -23,4 +26,12 @@ int far_conf_next(const char **pos, struct far_conf_word *ret_word)
 	*pos += len;
 	*pos += **pos == ',';
 	return 1;
+}
+
+int far_conf_keys(const char *value, char *ret_dir, char *why, size_t len)
+{
+	if (!value || !*value)
+		return far_why(why, len, -EINVAL, "keys=: expected a directory of secrets");
+	snprintf(ret_dir, FAR_CONF_WORD_MAX + 1, "%s", value);
+	return 0;
 }

@@ -21,4 +21,8 @@ struct far_conf_word {
  */
 int far_conf_next(const char **pos, struct far_conf_word *ret_word);
 
+/* Copies the value of a word keys=DIR, to FAR_CONF_WORD_MAX + 1 bytes. -EINVAL, with a
+ * sentence in why: it is empty. */
+int far_conf_keys(const char *value, char *ret_dir, char *why, size_t len);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Makes requests to memory nodes, and checks their answers, which are not trusted. */
+/* Parses the answers of memory nodes, which are not trusted. */
 #include "hello.h"
 
 #include <core/wqe.h>
@@ -9,68 +9,8 @@
 
 _Static_assert(FAR_ATTACH_READ == ODRP_FAR_READ && FAR_ATTACH_WRITE == ODRP_FAR_WRITE,
 	       "rights");
-
-struct odrp_far_hello far_hello(enum odrp_far_role role, uint64_t attach)
-{
-	return (struct odrp_far_hello) {
-		.magic = cpu_to_be32(ODRP_FAR_MAGIC),
-		.version = cpu_to_be16(ODRP_FAR_VERSION),
-		.role = role,
-		.attach = cpu_to_be64(attach),
-	};
-}
-
-int far_hello_name(struct odrp_far_hello *hello, const char *space)
-{
-	size_t len = strlen(space);
-
-	if (!len || len > sizeof(hello->name))
-		return -ENOENT;
-	memcpy(hello->name, space, len);
-	return 0;
-}
-
-static int status_errno(unsigned status)
-{
-	switch (status) {
-	case ODRP_FAR_OK:
-		return 0;
-	case ODRP_FAR_E_VERSION:
-		return -EPROTONOSUPPORT;
-	case ODRP_FAR_E_SPACE:
-		return -ENOENT;
-	case ODRP_FAR_E_ATTACH:
-		return -ESTALE;
-	case ODRP_FAR_E_BUSY:
-		return -EBUSY;
-	case ODRP_FAR_E_NOMEM:
-		return -ENOMEM;
-	case ODRP_FAR_E_LIMIT:
-		return -EUSERS;
-	case ODRP_FAR_E_RIGHTS:
-		return -EACCES;
-	case ODRP_FAR_E_INCOMPLETE:
-		return -EAGAIN;
-	case ODRP_FAR_E_STARTING:
-		return -EINPROGRESS;
-	case ODRP_FAR_E_AUTH:
-		return -ENOKEY;
-	default:
-		return -EPROTO;
-	}
-}
-
-int far_hello_refusal(const uint8_t *priv, unsigned len)
-{
-	struct odrp_far_reject rej;
-
-	if (len < sizeof(rej))
-		return -ECONNREFUSED;
-	memcpy(&rej, priv, sizeof(rej));
-	if (be32_to_cpu(rej.magic) != ODRP_FAR_MAGIC)
-		return -ECONNREFUSED;
-	return status_errno(be16_to_cpu(rej.status));
-}
+_Static_assert(FAR_CALL_MAX == ODRP_FAR_CALL_MAX && FAR_HELLO_MAX == ODRP_FAR_ANSWER_MAX &&
+	       FAR_SERVICE_MAX <= ODRP_FAR_NAME_MAX, "calls");
 
 #define AGAIN_MS	100
 
@@ -128,6 +68,71 @@ int far_regions_parse(struct far_regions *regions, const uint8_t *priv, unsigned
 			return -EPROTO;
 	}
 	return 0;
+}
+
+int far_hello_answer(struct far_regions *regions, const uint8_t *priv, unsigned len,
+		     struct far_hello *ret_answer)
+{
+	const size_t at = sizeof(struct odrp_far_accept) + sizeof(struct odrp_far_region);
+	struct odrp_far_answer answer;
+	int err = far_regions_parse(regions, priv, len);
+
+	if (err)
+		return err;
+	if (regions->nr != 1 || len < at + sizeof(answer))
+		return -EPROTO;
+	memcpy(&answer, priv + at, sizeof(answer));
+	if (answer.len > sizeof(answer.data))
+		return -EPROTO;
+	regions->rights = FAR_ATTACH_READ | FAR_ATTACH_WRITE;
+	*ret_answer = (struct far_hello) { .len = answer.len };
+	memcpy(ret_answer->data, answer.data, answer.len);
+	return 0;
+}
+
+void far_hello_caller(const struct odrp_far_hello *request, struct far_regions *ret_regions,
+		      struct far_hello *ret_hello)
+{
+	*ret_regions = (struct far_regions) {
+		.nr = 1,
+		.rights = FAR_ATTACH_READ | FAR_ATTACH_WRITE,
+		.region[0] = { .size = UINT64_C(1) << 40,
+			       .rkey = be32_to_cpu(request->number) },
+	};
+	*ret_hello = (struct far_hello) { .len = request->rights };
+	memcpy(ret_hello->data, &request->attach, ODRP_FAR_CALL_MAX);
+}
+
+int far_hello_call(const char *service, uint32_t rkey, const struct far_hello *hello,
+		   struct odrp_far_hello *ret_request)
+{
+	if (hello->len > FAR_CALL_MAX)
+		return -EINVAL;
+	*ret_request = far_hello(ODRP_FAR_CALL, 0);
+	ret_request->rights = hello->len;
+	memcpy(&ret_request->attach, hello->data, hello->len);
+	ret_request->number = cpu_to_be32(rkey);
+	return far_hello_name(ret_request, service);
+}
+
+size_t far_hello_accept(struct far_hello_accept *accept, uint32_t rkey, uint64_t size,
+			const struct far_hello *answer)
+{
+	*accept = (struct far_hello_accept) {
+		.head.magic = cpu_to_be32(ODRP_FAR_MAGIC),
+		.head.version = cpu_to_be16(ODRP_FAR_VERSION),
+		.head.nr_regions = cpu_to_be16(1),
+		.region.size = cpu_to_be64(size),
+		.region.rkey = cpu_to_be32(rkey),
+		.answer.len = answer->len,
+	};
+	memcpy(accept->answer.data, answer->data, answer->len);
+	return offsetof(struct far_hello_accept, mac);
+}
+
+unsigned far_hello_reason(int err)
+{
+	return ODRP_FAR_E_SERVICE - err;
 }
 
 void far_regions_copy(const struct far_regions *regions, struct far_peer *ret_peer)

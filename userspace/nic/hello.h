@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests to memory nodes and their answers (include/uapi/odrp/far.h), on the side of
- * the initiator. For back ends whose memory nodes are elsewhere.
+ * Answers of memory nodes (include/uapi/odrp/far.h), on the side of the initiator. For back
+ * ends whose memory nodes are elsewhere.
  */
 #ifndef FAR_NIC_HELLO_H
 #define FAR_NIC_HELLO_H
 
 #include <stdbool.h>
 
+#include <odrp/auth.h>
 #include <odrp/far.h>
 
+#include "../peer/hello.h"
 #include "nic.h"
 
-/* A hello with role and attachment; all else is 0. */
-struct odrp_far_hello far_hello(enum odrp_far_role role, uint64_t attach);
-/* Sets the name of the space. -ENOENT: the name is empty or too long for any space. */
-int far_hello_name(struct odrp_far_hello *hello, const char *space);
-
-/*
- * The status in the private data of a REJ, as -errno; 0: ODRP_FAR_OK. -ECONNREFUSED: the
- * REJ is not from a memory node that serves spaces. -EPROTO: far.h has no such status.
- */
-int far_hello_refusal(const uint8_t *priv, unsigned len);
 /*
  * Whether to attach once more after err: yes if the memory node is still starting
  * (-EINPROGRESS) and was asked less than FAR_HELLO_TRIES times. Sleeps for a while before
@@ -41,6 +33,27 @@ struct far_regions {
 
 /* Parses the private data of an accept. -EPROTO: malformed, or without regions. */
 int far_regions_parse(struct far_regions *regions, const uint8_t *priv, unsigned len);
+/* Parses the answer to a call: the other end's window, and its data. -EPROTO. */
+int far_hello_answer(struct far_regions *regions, const uint8_t *priv, unsigned len,
+		     struct far_hello *ret_answer);
+/* The same of a call: the window's size is not known. */
+void far_hello_caller(const struct odrp_far_hello *request, struct far_regions *ret_regions,
+		      struct far_hello *ret_hello);
+/* Fills a call with the key of the own window. -EINVAL: too much data, or no name. */
+int far_hello_call(const char *service, uint32_t rkey, const struct far_hello *hello,
+		   struct odrp_far_hello *ret_request);
+/* The answer to a call: with the own window, and data. */
+struct far_hello_accept {
+	struct odrp_far_accept head;
+	struct odrp_far_region region;
+	struct odrp_far_answer answer;
+	uint8_t mac[ODRP_AUTH_MAC];
+};
+/* Fills it, without the MAC. Returns its length. */
+size_t far_hello_accept(struct far_hello_accept *accept, uint32_t rkey, uint64_t size,
+			const struct far_hello *answer);
+/* The status of a reject that tells the caller of this errno. */
+unsigned far_hello_reason(int err);
 void far_regions_copy(const struct far_regions *regions, struct far_peer *ret_peer);
 /* The region that contains the offset, or the first region if none does. */
 const struct far_region *far_regions_of(const struct far_regions *regions, uint64_t off);

@@ -90,8 +90,9 @@ const struct far_nic_ops far_mem_ops = {
 	.summary = "memory shared by threads and processes of this host",
 	/* UNCACHED: operations wait in memory until poll() executes them. */
 	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LASTING |
-		FAR_NIC_CAP_UNCACHED,
+		FAR_NIC_CAP_UNCACHED | FAR_NIC_CAP_IMM | FAR_NIC_CAP_HEARS,
 	.host = &mem_host_ops,
+	.call = &mem_call_ops,
 	.open = mem_open,
 	.close = mem_close,
 	.mr_reg = mem_mr_reg,

@@ -87,31 +87,31 @@ static uint64_t word_cas(uint8_t *at, uint64_t compare, uint64_t swap)
 }
 
 /* Checks local memory, rights and bounds of the operation, and that the node is alive. */
-static int exec_check(struct mem_runner *runner, const struct mem_peer *peer,
+static int exec_check(struct mem_runner *runner, const struct mem_target *target,
 		      const struct far_wr *wr)
 {
-	if (mem_map_stopped(peer->map))
+	if (__atomic_load_n(target->state, __ATOMIC_ACQUIRE) != MEM_RUNS)
 		return -EHOSTDOWN;
 	if (!(wr->flags & FAR_WR_INLINE) && wr->len &&
 	    !mem_mr_holds(runner->mrs, wr->lkey, wr->local, wr->len, &runner->last))
 		return -EFAULT;
-	if (!(peer->rights & (wr->op == FAR_NIC_READ ? FAR_ATTACH_READ :
+	if (!(target->rights & (wr->op == FAR_NIC_READ ? FAR_ATTACH_READ :
 			      FAR_ATTACH_WRITE)))
 		return -EACCES;
-	if (wr->remote > peer->map->size || wr->len > peer->map->size - wr->remote)
+	if (wr->remote > target->size || wr->len > target->size - wr->remote)
 		return -EFAULT;
 	return 0;
 }
 
-int mem_exec(struct mem_runner *runner, const struct mem_peer *peer,
+int mem_exec(struct mem_runner *runner, const struct mem_target *target,
 	     const struct mem_wqe *wqe)
 {
 	const struct far_wr *wr = &wqe->wr;
-	uint8_t *remote = peer->map->base + wr->remote;
+	uint8_t *remote = target->base + wr->remote;
 	uint64_t old;
 	int err;
 
-	err = exec_check(runner, peer, wr);
+	err = exec_check(runner, target, wr);
 	if (err)
 		return err;
 	switch (wr->op) {
@@ -121,6 +121,7 @@ int mem_exec(struct mem_runner *runner, const struct mem_peer *peer,
 		copy_out(wr->local, remote, wr->len);
 		break;
 	case FAR_NIC_WRITE:
+	case FAR_NIC_WRITE_IMM:
 		copy_in(remote, wr->flags & FAR_WR_INLINE ? wqe->data : wr->local,
 			wr->len);
 		runner->dirty = 1;

@@ -18,30 +18,21 @@
 #include <own/memory.h>
 #include <own/own.h>
 
-#define NAME_CHARS	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
-			"0123456789-_."
-
-static int name_is_good(const char *name, size_t max)
-{
-	size_t len = strlen(name);
-
-	return len && len <= max && name[0] != '.' && strspn(name, NAME_CHARS) == len;
-}
+#include "../base/parse.h"
 
 int mem_file_name(const char *node, const char *space, char *ret_name, size_t size)
 {
 	if (!*node)
 		node = "0";
-	if (!name_is_good(node, FAR_MEM_NODE_MAX))
+	if (!far_parse_is_name(node, FAR_MEM_NODE_MAX))
 		return -EHOSTUNREACH;
-	if (!name_is_good(space, ODRP_FAR_NAME_MAX))
+	if (!far_parse_is_name(space, ODRP_FAR_NAME_MAX))
 		return -EINVAL;
 	snprintf(ret_name, size, "%s@%s", space, node);
 	return 0;
 }
 
-/* Opens the directory. -ENOENT: it is missing; -EACCES: another user may control it. */
-static int dir_open(const struct mem_nic *mem, int *ret_fd)
+int mem_dir_open(const struct mem_nic *mem, int *ret_fd)
 {
 	struct stat st;
 	int fd = open(mem->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
@@ -61,7 +52,7 @@ static int dir_open(const struct mem_nic *mem, int *ret_fd)
 static int dir_open_file(const struct mem_nic *mem, const char *name, int flags,
 			 int *ret_fd)
 {
-	int dir, fd, err = dir_open(mem, &dir);
+	int dir, fd, err = mem_dir_open(mem, &dir);
 
 	if (err)
 		return err;
@@ -220,7 +211,7 @@ static int host_publish(struct far_nic *nic, struct far_host_map *host_map)
 	char path[64];
 	int dir, err;
 
-	err = dir_open(mem_nic_of(nic), &dir);
+	err = mem_dir_open(mem_nic_of(nic), &dir);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", map->fd);
@@ -261,7 +252,7 @@ static int damaged_remove(const struct mem_nic *mem, const char *node, const cha
 
 	err = mem_file_name(node, space, name, sizeof(name));
 	if (!err)
-		err = dir_open(mem, &dir);
+		err = mem_dir_open(mem, &dir);
 	if (err)
 		return err;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -286,7 +277,7 @@ static int host_remove(struct far_nic *nic, const char *node, const char *space)
 	if (err)
 		return err;
 	map = host.priv;
-	err = dir_open(mem_nic_of(nic), &dir);
+	err = mem_dir_open(mem_nic_of(nic), &dir);
 	if (err)
 		goto unmap;
 	if (unlinkat(dir, map->name, 0) < 0)
@@ -308,8 +299,8 @@ static int list_one(char *name, int (*each)(void *arg, const char *node,
 	if (!at)
 		return 0;
 	*at = 0;
-	if (!name_is_good(name, ODRP_FAR_NAME_MAX) ||
-	    !name_is_good(at + 1, FAR_MEM_NODE_MAX))
+	if (!far_parse_is_name(name, ODRP_FAR_NAME_MAX) ||
+	    !far_parse_is_name(at + 1, FAR_MEM_NODE_MAX))
 		return 0;
 	return each(arg, at + 1, name);
 }
@@ -322,7 +313,7 @@ static int host_list(struct far_nic *nic,
 	int fd, err;
 	DIR *dir;
 
-	err = dir_open(mem_nic_of(nic), &fd);
+	err = mem_dir_open(mem_nic_of(nic), &fd);
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	dir = fdopendir(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which process has claimed a client number, and whether the process has ended. The kernel
+ * The process that has claimed a client number, and whether it has ended. The kernel
  * may give a pid to another process, so an owner is a pid with the process's start time.
  */
 #include "mem_priv.h"

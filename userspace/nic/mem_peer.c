@@ -41,7 +41,12 @@ int mem_attach(struct far_nic *nic, const char *node, const char *space,
 		free(peer);
 		return err;
 	}
-	peer->rights = rights;
+	peer->target = (struct mem_target) {
+		.base = peer->map->base,
+		.size = peer->map->size,
+		.state = &peer->map->tail->state,
+		.rights = rights,
+	};
 	ret_peer->nr_regions = 1;
 	ret_peer->region[0] = (struct far_region) {
 		.size = peer->map->size,

@@ -10,6 +10,7 @@
 
 #include <odrp/far.h>
 
+#include "bell.h"
 #include "mem.h"
 
 #define MEM_PAGE	4096u
@@ -113,6 +114,8 @@ static inline int mem_mr_holds(const struct mem_mrs *mrs, uint32_t key, const vo
 }
 
 /* mem_file.c: the errors are those of far_nic_host_ops. */
+/* Opens the directory. -ENOENT: it is missing; -EACCES: another user may control it. */
+int mem_dir_open(const struct mem_nic *mem, int *ret_fd);
 int mem_file_name(const char *node, const char *space, char *ret_name, size_t size);
 int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
 		 struct mem_map **ret_map);
@@ -133,10 +136,18 @@ int mem_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int mem_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
 
+/* Memory that operations of a queue access: of a space, or another end's window. */
+struct mem_target {
+	uint8_t *base;
+	uint64_t size;
+	const uint64_t *state;	/* MEM_RUNS, MEM_STOPPED: atomic */
+	unsigned rights;	/* FAR_ATTACH_* */
+};
+
 /* An attachment: far_peer.priv. */
 struct mem_peer {
+	struct mem_target target;
 	struct mem_map *map;
-	unsigned rights;	/* FAR_ATTACH_* */
 	uint64_t claimed[MEM_CLIENTS / 64];	/* a bit per client; atomic */
 	uint32_t looked[MEM_OWNERS];	/* ms: last check of the client's process; atomic */
 };
@@ -149,7 +160,101 @@ void mem_owner_set(struct mem_owner *owner);
 void mem_owner_clear(struct mem_owner *owner);
 int mem_owner_ended(const struct mem_owner *owner);
 
+/* mem_window.c: windows, which are files without a name. */
+int mem_window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window);
+void mem_window_free(struct far_nic *nic, struct far_window *window);
+int mem_window_fd(const struct far_window *window);
+/* Makes a file of size bytes that cannot shrink, and maps it. */
+int mem_shared_new(const char *name, uint64_t size, int *ret_fd, void **ret_addr);
+/* Maps a file of another process. -EPROTO: its size may change, or is invalid. */
+int mem_shared_map(int fd, void **ret_addr, uint64_t *ret_size);
+
+/*
+ * A connection in memory that both ends share: for each direction, what the receiver and
+ * the sender of WRITE_IMMs tell each other. All members are atomic. The other end may write
+ * anything at any time.
+ */
+#define MEM_RECVS	256u	/* RECVs of one end at a time */
+
+struct mem_way {
+	uint32_t posted;	/* number of RECVs ever posted; the receiver counts */
+	uint32_t taken;		/* number of RECVs that WRITE_IMMs have taken; the sender counts */
+	uint32_t asleep;	/* the receiver waits: send a byte */
+	uint32_t reserved[13];
+	uint32_t imm[MEM_RECVS];
+};
+
+struct mem_wire {
+	struct mem_way way[2];	/* to the caller, to the end that was called */
+};
+
+#define MEM_WIRE_SIZE	4096u
+
+_Static_assert(sizeof(struct mem_wire) <= MEM_WIRE_SIZE, "one page");
+
+enum mem_watch_kind { MEM_WATCH_LISTENER, MEM_WATCH_PENDING, MEM_WATCH_SOCKET,
+		      MEM_WATCH_PROCESS, MEM_WATCH_BELL };
+
+/* An epoll entry refers to one. */
+struct mem_watch {
+	enum mem_watch_kind kind;
+	int fd;
+	void *owner;		/* struct far_listener, struct mem_pending, struct far_link */
+};
+
+/* One end of a connection. */
+struct far_link {
+	struct mem_target target;	/* the other end's window */
+	struct far_end end;
+	struct mem_wire *wire;
+	struct mem_way *in, *out;	/* WRITE_IMMs to this end, and from it */
+	struct mem_watch sock, process;	/* fd -1: none */
+	uint64_t state;			/* of target: atomic */
+	/* RECVs in the order of posting: [recv_done, recv_posted) wait */
+	uint32_t recv_posted, recv_done;
+	uint64_t recv_id[MEM_RECVS];
+	uint32_t sent;			/* WRITE_IMMs, all */
+	struct far_link *next;		/* in mem_calls */
+};
+
+/* A queue set receives with this: mem_link.c. */
+struct mem_calls {
+	int epoll;
+	struct far_bell *ringer;	/* the queue set's */
+	struct mem_watch bell;		/* the queue set's eventfd */
+	struct far_link *links;
+	unsigned polls;			/* since the descriptors were looked at */
+};
+
+/* The queue set's; makes it. -ENOMEM, -EMFILE. */
+int mem_calls_get(struct far_qset *qset, struct mem_calls **ret_calls);
+void mem_calls_free(struct mem_calls *calls);
+int mem_calls_watch(struct mem_calls *calls, struct mem_watch *watch);
+void mem_calls_forget(struct mem_calls *calls, struct mem_watch *watch);
+/* Handles events of descriptors. */
+void mem_calls_look(struct mem_calls *calls);
+/* Takes completions of RECVs. */
+unsigned mem_calls_take(struct mem_calls *calls, struct far_wc *wc, unsigned max);
+/* Sleeps until there may be a completion, an event, or `until`. 0 or -ETIME. */
+int mem_calls_sleep(struct mem_calls *calls, uint64_t until);
+int mem_link_recv(struct mem_calls *calls, unsigned idx, const struct far_wr *wr,
+		  unsigned nr);
+/* Whether the other end has a RECV; hands an immediate to that RECV. */
+int mem_link_has_recv(const struct far_link *link);
+void mem_link_imm(struct far_link *link, uint32_t imm);
+int mem_calls_add(struct mem_calls *calls, struct far_link *link);
+void mem_calls_remove(struct mem_calls *calls, struct far_link *link);
+
+/* mem_call.c */
+extern const struct far_nic_call_ops mem_call_ops;
+void mem_listener_accept(struct far_listener *listener);
+void mem_pending_read(struct mem_watch *watch);
+
 /* mem_qset.c */
+int mem_qset_link(struct far_qset *qset, unsigned idx, struct far_link *link);
+void mem_qset_unlink(struct far_qset *qset, unsigned idx);
+struct far_bell *mem_qset_bell(struct far_qset *qset);
+struct mem_calls **mem_qset_calls(struct far_qset *qset);
 int mem_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		 struct far_qset **ret_qset);
 void mem_qset_free(struct far_qset *qset);
@@ -192,15 +297,18 @@ struct mem_wqe {
 	_Alignas(64) uint8_t data[FAR_NIC_MAX_INLINE];	/* of an inline WRITE */
 };
 
-/* What the operations of one queue set share. */
+/* State that the operations of one queue set share. */
 struct mem_runner {
 	const struct mem_mrs *mrs;
 	const struct mem_mr *last;	/* of mem_mr_holds() */
 	int dirty;			/* a WRITE may not be visible to all yet */
 };
 
-/* mem_exec.c: executes one operation. 0, -EFAULT, -EACCES, -EHOSTDOWN. */
-int mem_exec(struct mem_runner *runner, const struct mem_peer *peer,
+/*
+ * mem_exec.c: executes one operation, of a WRITE_IMM the WRITE. 0, -EFAULT, -EACCES,
+ * -EHOSTDOWN.
+ */
+int mem_exec(struct mem_runner *runner, const struct mem_target *target,
 	     const struct mem_wqe *wqe);
 
 #endif

@@ -16,21 +16,25 @@
 #include <string.h>
 
 #include "bell.h"
+#include "real.h"
 #include "wr.h"
 
 #define MEM_NOBODY	UINT32_MAX
 #define MEM_PREFETCH	256u	/* bytes */
+#define MEM_STALL_NS	200000u	/* between two looks for a RECV of the other end */
 #define MEM_BURST	16u	/* operations of one peer before the next peer's */
 
 struct mem_queue {
 	struct mem_wqe *wqe;		/* mask + 1; NULL until connect() */
-	const struct mem_peer *peer;
+	const struct mem_target *target;
+	struct far_link *link;		/* NULL: the target is a space's memory */
 	uint32_t mask;
 	uint32_t freed, run, posted, flush_to;
 	uint32_t next;			/* index of the next queue in the list of queues that
 					   have operations to run; MEM_NOBODY: the last */
 	uint8_t connected;
 	uint8_t listed;			/* the queue is in this list */
+	uint8_t stalled;		/* its first WRITE_IMM waits for a RECV */
 };
 
 struct mem_qset {
@@ -39,13 +43,25 @@ struct mem_qset {
 	unsigned depth, nr_peers;
 	uint32_t first, last;		/* of the list of queues; first MEM_NOBODY: empty */
 	struct mem_runner runner;
+	unsigned nr_stalled;
 	struct far_bell bell;
+	struct mem_calls *calls;	/* NULL: no connection, no service */
 	struct mem_queue queue[];	/* nr_peers */
 };
 
 static struct mem_qset *qset_of(struct far_qset *qset)
 {
 	return (struct mem_qset *)qset;
+}
+
+struct far_bell *mem_qset_bell(struct far_qset *qset)
+{
+	return &qset_of(qset)->bell;
+}
+
+struct mem_calls **mem_qset_calls(struct far_qset *qset)
+{
+	return &qset_of(qset)->calls;
 }
 
 int mem_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
@@ -74,6 +90,8 @@ void mem_qset_free(struct far_qset *qset)
 
 	for (i = 0; i < mine->nr_peers; i++)
 		free(mine->queue[i].wqe);
+	if (mine->calls)
+		mem_calls_free(mine->calls);
 	far_bell_fini(&mine->bell);
 	free(mine);
 }
@@ -91,27 +109,56 @@ static int queue_alloc(struct mem_queue *queue, unsigned depth)
 	return 0;
 }
 
-int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+/* Cancels what is posted, and begins anew with another target. */
+static int queue_start(struct mem_qset *mine, unsigned idx, const struct mem_target *target)
 {
-	struct mem_qset *mine = qset_of(qset);
-	const struct mem_peer *priv = peer->priv;
 	struct mem_queue *queue;
 	int err;
 
 	if (idx >= mine->nr_peers)
 		return -EINVAL;
-	if (mem_file_gone(priv->map))
-		return -EHOSTDOWN;
 	queue = &mine->queue[idx];
+	if (queue->link)
+		return -EISCONN;
 	if (!queue->wqe) {
 		err = queue_alloc(queue, mine->depth);
 		if (err)
 			return err;
 	}
-	queue->peer = priv;
+	queue->target = target;
 	queue->flush_to = queue->posted;
 	queue->connected = 1;
 	return 0;
+}
+
+int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	const struct mem_peer *priv = peer->priv;
+
+	if (mem_file_gone(priv->map))
+		return -EHOSTDOWN;
+	return queue_start(qset_of(qset), idx, &priv->target);
+}
+
+int mem_qset_link(struct far_qset *qset, unsigned idx, struct far_link *link)
+{
+	struct mem_qset *mine = qset_of(qset);
+	int err = queue_start(mine, idx, &link->target);
+
+	if (!err)
+		mine->queue[idx].link = link;
+	return err;
+}
+
+void mem_qset_unlink(struct far_qset *qset, unsigned idx)
+{
+	struct mem_queue *queue = &qset_of(qset)->queue[idx];
+
+	queue->link = NULL;
+	queue->connected = 0;
+	queue->freed = queue->run = queue->flush_to = queue->posted;
+	qset_of(qset)->nr_stalled -= queue->stalled;
+	queue->stalled = 0;
 }
 
 /*
@@ -120,7 +167,7 @@ int mem_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer
  */
 static void queue_prefetch(const struct mem_queue *queue, const struct far_wr *wr)
 {
-	const uint8_t *at = queue->peer->map->base + wr->remote;
+	const uint8_t *at = queue->target->base + wr->remote;
 	uint32_t off;
 
 	for (off = 0; off < wr->len && off < MEM_PREFETCH; off += 64)
@@ -157,12 +204,42 @@ static void list_turn(struct mem_qset *mine)
 	uint32_t idx = mine->first;
 	struct mem_queue *queue = &mine->queue[idx];
 
-	if (mine->first == mine->last && queue->run != queue->posted)
+	int more = queue->run != queue->posted && !queue->stalled;
+
+	if (mine->first == mine->last && more)
 		return;
 	mine->first = queue->next;
 	queue->listed = 0;
-	if (queue->run != queue->posted)
+	if (more)
 		list_add(mine, idx);
+}
+
+/* Tries all queues again that wait for RECVs. */
+static void stalled_retry(struct mem_qset *mine)
+{
+	uint32_t idx;
+
+	for (idx = 0; mine->nr_stalled && idx < mine->nr_peers; idx++) {
+		if (!mine->queue[idx].stalled)
+			continue;
+		mine->queue[idx].stalled = 0;
+		mine->nr_stalled--;
+		if (!mine->queue[idx].listed)
+			list_add(mine, idx);
+	}
+}
+
+/* RECVs go to a queue of their own, so a list has nothing else. */
+static int post_recv(struct mem_qset *mine, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	int err = far_wr_check_recv(wr, nr);
+
+	if (err)
+		return err;
+	err = mine->calls ? mem_link_recv(mine->calls, idx, wr, nr) : -ENOTCONN;
+	if (!err)
+		far_wr_count(&mine->stats, wr, nr);
+	return err;
 }
 
 int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
@@ -178,12 +255,16 @@ int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsig
 		return 0;
 	if (nr > mine->depth)
 		return -E2BIG;
-	queue = &mine->queue[idx];
-	if (!queue->connected)
-		return -ENOTCONN;
 	err = far_wr_check(wr, nr, qset->nic->ops->caps);
 	if (err)
 		return err;
+	if (far_wr_has(wr, nr, FAR_NIC_RECV))
+		return post_recv(mine, idx, wr, nr);
+	queue = &mine->queue[idx];
+	if (!queue->connected)
+		return -ENOTCONN;
+	if (!queue->link && far_wr_has(wr, nr, FAR_NIC_WRITE_IMM))
+		return -EOPNOTSUPP;
 	if (queue->posted - queue->freed + nr > mine->depth)
 		return -EAGAIN;
 	for (i = 0; i < nr; i++)
@@ -207,6 +288,30 @@ static void wc_fill(struct far_wc *wc, const struct far_wr *wr, unsigned idx,
 	};
 }
 
+/* Whether the operation must wait, with all behind it, until the other end posts a RECV. */
+static int queue_stalls(struct mem_qset *mine, struct mem_queue *queue,
+			const struct far_wr *wr)
+{
+	if (wr->op != FAR_NIC_WRITE_IMM || (int32_t)(queue->flush_to - queue->run) > 0 ||
+	    __atomic_load_n(queue->target->state, __ATOMIC_ACQUIRE) != MEM_RUNS ||
+	    mem_link_has_recv(queue->link))
+		return 0;
+	queue->stalled = 1;
+	mine->nr_stalled++;
+	return 1;
+}
+
+/* Executes the operation. Of a WRITE_IMM, the data are visible before the immediate. */
+static int queue_exec(struct mem_qset *mine, struct mem_queue *queue,
+		      const struct mem_wqe *wqe)
+{
+	int status = mem_exec(&mine->runner, queue->target, wqe);
+
+	if (!status && wqe->wr.op == FAR_NIC_WRITE_IMM)
+		mem_link_imm(queue->link, wqe->wr.arg[0]);
+	return status;
+}
+
 /* Runs some operations of one peer. Returns the number of completions, at most max. */
 static unsigned queue_run(struct mem_qset *mine, struct mem_queue *queue,
 			  struct far_wc *wc, unsigned max)
@@ -218,8 +323,10 @@ static unsigned queue_run(struct mem_qset *mine, struct mem_queue *queue,
 		const struct mem_wqe *wqe = &queue->wqe[queue->run & queue->mask];
 		int status = -ECANCELED;
 
+		if (queue_stalls(mine, queue, &wqe->wr))
+			break;
 		if ((int32_t)(queue->flush_to - queue->run) <= 0)
-			status = mem_exec(&mine->runner, queue->peer, wqe);
+			status = queue_exec(mine, queue, wqe);
 		queue->run++;
 		if (status && status != -ECANCELED) {
 			queue->flush_to = queue->posted;
@@ -238,6 +345,10 @@ int mem_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	struct mem_qset *mine = qset_of(qset);
 	unsigned nr = 0;
 
+	if (mine->calls)
+		nr = mem_calls_take(mine->calls, wc, max);
+	if (mine->nr_stalled)
+		stalled_retry(mine);
 	while (nr < max && mine->first != MEM_NOBODY) {
 		nr += queue_run(mine, &mine->queue[mine->first], wc + nr, max - nr);
 		list_turn(mine);
@@ -247,6 +358,16 @@ int mem_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return nr;
 }
 
+/* A queue that waits for a RECV of the other end looks for it now and then. */
+static int stalled_wait(struct mem_qset *mine, uint64_t until)
+{
+	uint64_t soon = far_real_now(mine->qset.nic) + MEM_STALL_NS;
+	int err = mine->calls ? mem_calls_sleep(mine->calls, soon < until ? soon : until) :
+				far_bell_wait(&mine->bell, soon < until ? soon : until);
+
+	return soon < until ? 0 : err;
+}
+
 int mem_wait(struct far_qset *qset, uint64_t until)
 {
 	struct mem_qset *mine = qset_of(qset);
@@ -254,6 +375,10 @@ int mem_wait(struct far_qset *qset, uint64_t until)
 	/* The next poll() will execute what is posted. */
 	if (mine->first != MEM_NOBODY)
 		return 0;
+	if (mine->nr_stalled)
+		return stalled_wait(mine, until);
+	if (mine->calls)
+		return mem_calls_sleep(mine->calls, until);
 	return far_bell_wait(&mine->bell, until);
 }
 
@@ -266,6 +391,8 @@ int mem_fd_arm(struct far_qset *qset)
 {
 	struct mem_qset *mine = qset_of(qset);
 
+	if (mine->calls)
+		return -EOPNOTSUPP;
 	return mine->first != MEM_NOBODY ? -EAGAIN : far_bell_arm(&mine->bell);
 }
 

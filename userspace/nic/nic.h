@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The initiator's table of NIC functions, which every back end of libfar has (mem, sim,
- * soft, verbs). Nothing above this header knows which back end runs.
+ * The table of NIC functions, which every back end of libfar has (mem, sim, soft, verbs).
+ * Nothing above this header knows which back end runs.
  *
  * A back end is a struct far_nic_ops. Wrappers (tests/lib/nic/) are back ends around
  * another back end.
@@ -28,6 +28,7 @@
 #ifndef FAR_NIC_NIC_H
 #define FAR_NIC_NIC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -135,7 +136,7 @@ struct far_qset_attr {
 };
 
 enum {
-	FAR_NIC_CAP_MSG		= 1 << 0,	/* SEND, RECV, WRITE_IMM */
+	FAR_NIC_CAP_MSG		= 1 << 0,	/* SEND, and RECV of more than 0 bytes */
 	FAR_NIC_CAP_VIRTUAL	= 1 << 1,	/* the clock is virtual: numbers are a model's */
 	FAR_NIC_CAP_SHARED	= 1 << 2,	/* far_qset_attr.group, .doorbell have an effect */
 	FAR_NIC_CAP_PEER_DEATH	= 1 << 3,	/* operations to a dead peer fail */
@@ -144,6 +145,10 @@ enum {
 	FAR_NIC_CAP_UNCACHED	= 1 << 6,	/* many outstanding operations are not slower:
 						 * no throttling */
 	FAR_NIC_CAP_LOCKS	= 1 << 7,	/* registered memory is locked (RLIMIT_MEMLOCK) */
+	FAR_NIC_CAP_IMM		= 1 << 8,	/* WRITE_IMM, and RECV of 0 bytes for it; both
+						 * over connections of far_nic_call_ops */
+	FAR_NIC_CAP_HEARS	= 1 << 9,	/* RECVs fail when the other program has ended,
+						 * also if nothing is posted */
 };
 
 /* Counters of a queue set, exact; each is a number of events since qset_new(). */
@@ -191,6 +196,110 @@ struct far_nic_host_ops {
 		    void *arg);
 };
 
+/*
+ * The other end: programs that call each other. Each of the two offers a window of its
+ * memory, and both post READ, WRITE, CAS, FAA and WRITE_IMM to the window of the other
+ * over one connection. far_wr.remote is an offset in that window.
+ *
+ * A WRITE_IMM takes the oldest RECV of the other end, and that RECV completes with the
+ * immediate. If the other end has posted none, the WRITE_IMM and all operations behind it
+ * wait until it does. When one end dies or hangs up, operations and RECVs of the other end
+ * fail with -EHOSTDOWN or -ECANCELED, and the connection stays broken: call again.
+ */
+#define FAR_HELLO_MAX	48u
+#define FAR_CALL_MAX	8u	/* the same for a call, which has less room than its answer */
+
+/* Data that the ends exchange while they connect. */
+struct far_hello {
+	uint32_t len;			/* at most FAR_HELLO_MAX */
+	uint8_t data[FAR_HELLO_MAX];
+};
+
+/* Memory that the other ends of connections may READ and change. Filled with zeros. */
+struct far_window {
+	void *addr;		/* 4096-byte aligned */
+	uint64_t size;		/* bytes */
+	void *priv;		/* the back end's */
+};
+
+/*
+ * The queue sets of one end. Peer number idx of `send` posts everything but RECVs; peer
+ * number recv_idx of `recv` posts the RECVs and has their completions. If both are the
+ * same queue set, the numbers are equal, too.
+ *
+ * @enter:	of call(), which calls it before it uses a queue set, and then does not wait any
+ *		more: the caller keeps other threads from them. NULL: there are none
+ */
+struct far_end {
+	struct far_qset *send, *recv;
+	unsigned idx, recv_idx;
+	void (*enter)(void *arg);
+	void *arg;			/* of enter() */
+};
+
+struct far_listener;
+struct far_link;
+
+/* A call that has been taken and neither accepted nor rejected. */
+struct far_caller {
+	struct far_hello hello;
+	void *priv;		/* the back end's */
+};
+
+#define FAR_SERVICE_MAX	32u	/* bytes of a service's name: letters, digits, '-', '_', '.' */
+
+struct far_nic_call_ops {
+	/* size: a multiple of 4096, at most 2^32. -ENOMEM, -EINVAL. Any thread. */
+	int (*window_new)(struct far_nic *nic, uint64_t size, struct far_window *ret_window);
+	/* No connection uses the window any more. */
+	void (*window_free)(struct far_nic *nic, struct far_window *window);
+	/*
+	 * Does what mr_reg() does, for operations over connections with this window only.
+	 * mr_dereg() undoes it, after hangup() and before window_free(). NULL: mr_reg() is as
+	 * good.
+	 */
+	int (*window_reg)(struct far_nic *nic, const struct far_window *window, void *addr,
+			  size_t len, uint32_t *ret_lkey);
+
+	/*
+	 * Offers a service. A call rings the queue set's bell: wait() returns. The thread
+	 * that uses the queue set calls take() and unlisten(). -EADDRINUSE: the service is
+	 * offered already; -EINVAL: an invalid name; -EACCES.
+	 */
+	int (*listen)(struct far_qset *qset, const char *service,
+		      struct far_listener **ret_listener);
+	void (*unlisten)(struct far_nic *nic, struct far_listener *listener);
+	/* Takes the next call. -EAGAIN: there is none. */
+	int (*take)(struct far_nic *nic, struct far_listener *listener,
+		    struct far_caller *ret_caller);
+	/*
+	 * Accepts a call, and frees *caller, also on an error. The thread that calls this
+	 * uses both queue sets of `end`. -ECONNRESET: the caller has given up; -EPROTO: what
+	 * the caller offers is invalid; -EISCONN: a number of `end` is in use.
+	 */
+	int (*accept)(struct far_nic *nic, struct far_caller *caller,
+		      const struct far_end *end, const struct far_window *window,
+		      const struct far_hello *answer, struct far_link **ret_link);
+	/* Rejects a call with a negative errno, which call() returns. */
+	void (*reject)(struct far_nic *nic, struct far_caller *caller, int status);
+
+	/*
+	 * Calls a service at a node ("": the only one), and waits for the answer until
+	 * now() is `until`. hello: at most FAR_CALL_MAX bytes. -ENOENT, -ECONNREFUSED: nobody
+	 * offers the service; -EHOSTUNREACH: no such node; -ETIMEDOUT; or what the other end
+	 * has rejected with.
+	 */
+	int (*call)(struct far_nic *nic, const char *node, const char *service,
+		    const struct far_end *end, const struct far_window *window,
+		    const struct far_hello *hello, uint64_t until,
+		    struct far_hello *ret_answer, struct far_link **ret_link);
+	/*
+	 * Ends the connection, and frees its numbers. Operations and RECVs that are not done
+	 * have no completion. No thread uses the two queue sets meanwhile.
+	 */
+	void (*hangup)(struct far_nic *nic, struct far_link *link);
+};
+
 /* A node's part of a space, as the memory node reports it. */
 struct far_nic_space {
 	char name[FAR_SPACE_NAME_MAX + 1];
@@ -203,6 +312,7 @@ struct far_nic_ops {
 	const char *summary;	/* one sentence for "far info" */
 	unsigned caps;		/* FAR_NIC_CAP_* */
 	const struct far_nic_host_ops *host;	/* NULL: memory nodes are out of reach */
+	const struct far_nic_call_ops *call;	/* NULL: programs cannot call each other */
 
 	/*
 	 * conf is what follows the first ':' of a --nic argument ("" if nothing does).
@@ -279,6 +389,11 @@ struct far_nic_ops {
 	int (*post)(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 		    unsigned nr);
 	/*
+	 * Begins what post() has put off; the caller has found qset->put_off. Needs 24 KB
+	 * of stack. The pointer is NULL if post() never puts anything off.
+	 */
+	void (*push)(struct far_qset *qset);
+	/*
 	 * Takes up to max completions. Returns their number, or a negative errno for the
 	 * whole queue set. far_wc.status: -EFAULT: bounds or key; -EACCES: rights;
 	 * -EHOSTDOWN: the peer is dead; -ETIMEDOUT: no answer; -EIO: anything else;
@@ -292,12 +407,14 @@ struct far_nic_ops {
 	/*
 	 * Waits until there may be a completion, wake() has been called since the last
 	 * wait() returned, or now() is at least until (UINT64_MAX: never).
-	 * 0, or -ETIME: the time is up. May return 0 without a reason.
+	 * 0, or -ETIME: the time is up. May return 0 without a reason. If the clock is
+	 * virtual, also until an operation has changed the window of a connection whose
+	 * RECVs this queue set posts: nobody can spin there.
 	 */
 	int (*wait)(struct far_qset *qset, uint64_t until);
 	void (*wake)(struct far_qset *qset);
 	/*
-	 * What wait() does, for a thread that waits for other descriptors, too. fd_arm()
+	 * Both do as wait() does, for a thread that waits for other descriptors, too. fd_arm()
 	 * returns a descriptor, above 2, that becomes readable when wait() would return 0.
 	 * -EAGAIN: wait() would return now; other errors: why there is no descriptor. After
 	 * success the caller polls the descriptor, and calls fd_disarm() before any other
@@ -332,8 +449,14 @@ struct far_nic {
 	const struct far_nic_ops *ops;
 };
 
+/*
+ * @pushes:	set by the caller before post(): it will call push(), or wait(), which pushes,
+ *		at once after it
+ * @put_off:	set by post(), if pushes is set: nothing begins before that
+ */
 struct far_qset {
 	struct far_nic *nic;
+	bool pushes, put_off;
 };
 
 /* All built-in back ends, ended by NULL, in the order in which "auto" tries them. */

@@ -15,7 +15,10 @@
 #include <unistd.h>
 #include <own/own.h>
 
+#include "../base/why.h"
 #include "real.h"
+
+#define SHAKING_MS	1	/* between two looks for messages of handshakes */
 
 /* ---- calls by clients in this process ---- */
 
@@ -46,18 +49,36 @@ void far_node_cut(struct far_node *node, uint64_t id, uint32_t client)
 
 /* ---- events ---- */
 
-/* Handles all events and completions. No client needs to prove its name. */
-static void node_turn(struct far_node *node)
+static void request_take(struct far_node *node, const struct nic_event *event)
 {
 	const struct far_host_asker anybody = { .pass = 0 };
+
+	if (node->auth)
+		far_node_auth_request(node->auth, event);
+	else
+		far_host_serve(&node->host, event, &anybody);
+}
+
+static void gone_take(struct far_node *node, uint32_t conn)
+{
+	if (node->auth && far_node_auth_gone(node->auth, conn))
+		return;
+	if (!far_host_gone(&node->host, conn))
+		node->dev->ops->release(node->dev, conn);
+}
+
+/* Handles all events, messages and completions. */
+static void node_turn(struct far_node *node)
+{
 	struct nic_event event;
 
 	while (!node->dev->ops->event(node->dev, &event)) {
 		if (event.type == NIC_REQUEST)
-			far_host_serve(&node->host, &event, &anybody);
-		else if (event.type == NIC_GONE && !far_host_gone(&node->host, event.id))
-			node->dev->ops->release(node->dev, event.id);
+			request_take(node, &event);
+		else if (event.type == NIC_GONE)
+			gone_take(node, event.id);
 	}
+	node->shaking = node->auth && far_node_auth_work(node->auth, far_real_now(NULL));
 	far_host_poll(&node->host);
 }
 
@@ -65,11 +86,14 @@ static void node_turn(struct far_node *node)
 static int node_sleep_ms(struct far_node *node, uint64_t next)
 {
 	uint64_t now = far_real_now(NULL);
-	bool leaving;
+	bool leaving, shaking;
 
 	pthread_mutex_lock(&node->lock);
 	leaving = far_host_leaving(&node->host, NULL);
+	shaking = node->shaking;
 	pthread_mutex_unlock(&node->lock);
+	if (shaking && !leaving)
+		return SHAKING_MS;
 	return !leaving && now < next ? (next - now) / 1000000 + 1 : 0;
 }
 
@@ -97,11 +121,18 @@ static void *node_main(void *arg)
 
 /* ---- start and end ---- */
 
-int far_node_new(struct nic *dev, __be32 ip, struct far_node **ret_node)
+const struct far_key *far_node_key(const struct far_node *node)
+{
+	return node->auth ? &node->auth->self : NULL;
+}
+
+int far_node_new(struct nic *dev, __be32 ip, const char *keys, char *why, size_t len,
+		 struct far_node **ret_node)
 {
 	struct far_node *node = calloc(1, sizeof(*node));
 	int err = -ENOMEM;
 
+	far_why(why, len, 0, "%s", "");
 	if (!node)
 		goto close_dev;
 	node->ip = ip;
@@ -109,10 +140,14 @@ int far_node_new(struct nic *dev, __be32 ip, struct far_node **ret_node)
 	err = far_host_init(&node->host, dev);
 	if (err)
 		goto free_node;
+	if (*keys)
+		err = far_node_auth_new(&node->host, keys, why, len, &node->auth);
+	if (err)
+		goto fini_host;
 	node->stop_fd = own_fd(eventfd(0, 0));
 	if (node->stop_fd < 0) {
 		err = node->stop_fd;
-		goto fini_host;
+		goto free_auth;
 	}
 	pthread_mutex_init(&node->lock, NULL);
 	err = own_thread_start(&node->thread, node_main, node);
@@ -124,13 +159,16 @@ int far_node_new(struct nic *dev, __be32 ip, struct far_node **ret_node)
 close_stop:
 	pthread_mutex_destroy(&node->lock);
 	own_fd_close(node->stop_fd);
+free_auth:
+	if (node->auth)
+		far_node_auth_free(node->auth);
 fini_host:
 	far_host_fini(&node->host);
 free_node:
 	free(node);
 close_dev:
 	dev->ops->close(dev);
-	return err;
+	return len && !*why ? far_why(why, len, err, "%s", strerror(-err)) : err;
 }
 
 void far_node_free(struct far_node *node)
@@ -140,6 +178,8 @@ void far_node_free(struct far_node *node)
 	while (node->host.spaces)
 		far_node_space_remove(far_node_space_of(node->host.spaces));
 	far_host_fini(&node->host);
+	if (node->auth)
+		far_node_auth_free(node->auth);
 	node->dev->ops->close(node->dev);
 	own_fd_close(node->stop_fd);
 	pthread_mutex_destroy(&node->lock);

@@ -6,8 +6,9 @@
  *	node.c		memory nodes, and how they are found
  *	node_host.c	their spaces: far_nic_host_ops
  *	node_space.c	one space
+ *	node_auth.c	names that its clients must prove
  *
- * Every client that can reach such a memory node may attach to its spaces.
+ * Without names, every client that can reach such a memory node may attach to its spaces.
  */
 #ifndef FAR_NIC_NODE_H
 #define FAR_NIC_NODE_H
@@ -17,7 +18,9 @@
 
 #include "../base/pages.h"
 #include "../host/host.h"
+#include "attach.h"
 #include "nic.h"
+#include "node_auth.h"
 
 #define FAR_NODES_MAX	32u
 
@@ -39,21 +42,35 @@ struct far_node {
 	__be32 ip;
 	pthread_t thread;
 	int stop_fd;
-	pthread_mutex_t lock;	/* protects host and all spaces */
+	pthread_mutex_t lock;	/* protects host, auth and all spaces */
 	struct far_host host;
+	struct far_node_auth *auth;	/* NULL: it lets in everybody */
+	bool shaking;		/* handshakes are under way */
 };
 
-/* A back end that has memory nodes in this process. The first member of its own struct. */
+/*
+ * A back end that has memory nodes in this process. The first member of its own struct.
+ * links: its connections, also to memory nodes elsewhere
+ */
 struct far_nodes {
 	struct far_nic nic;
+	const struct far_attach_ops *links;
 	unsigned nr;
 	struct far_node *node[FAR_NODES_MAX];
 };
 
 /* node.c */
 
-/* Makes a memory node with address ip. Takes ownership of dev, also on an error. */
-int far_node_new(struct nic *dev, __be32 ip, struct far_node **ret_node);
+/*
+ * Makes a memory node with address ip. Takes ownership of dev, also on an error (-errno,
+ * with a sentence in why). keys: its clients must prove a name of this directory of
+ * secrets; "": nobody needs to.
+ */
+int far_node_new(struct nic *dev, __be32 ip, const char *keys, char *why, size_t len,
+		 struct far_node **ret_node);
+/* The key by which clients in this process prove themselves to that memory node; NULL:
+ * they need none. */
+const struct far_key *far_node_key(const struct far_node *node);
 void far_node_free(struct far_node *node);
 /*
  * Finds the memory node with this name: its number, its address, or "" for the only one.

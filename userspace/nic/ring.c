@@ -75,6 +75,7 @@ unsigned far_ring_take(struct far_ring *ring, unsigned idx, struct far_wc *wc,
 			.syndrome = !status ? 0 : status == -ECANCELED ?
 				    ring->flush_syndrome : ring->fail_syndrome,
 			.len = status ? 0 : rec->len,
+			.imm = status || rec->op != FAR_NIC_RECV ? 0 : rec->imm,
 			.peer = idx,
 			.op = rec->op,
 		};

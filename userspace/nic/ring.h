@@ -20,7 +20,10 @@
 
 struct far_ring_rec {
 	uint64_t id;
-	uint64_t remote;
+	union {
+		uint64_t remote;
+		uint32_t imm;	/* of a RECV that is done */
+	};
 	uint32_t len;
 	uint8_t op, flags;
 };

@@ -22,6 +22,8 @@
 struct soft_conf {
 	struct nic_soft_opts opts;
 	unsigned nr_nodes, connect_ms;
+	/* "": our memory nodes let in everybody, and everybody may call our services */
+	char keys[FAR_CONF_WORD_MAX + 1];
 	bool asks_ip;		/* the memory node gives us an address */
 	struct far_key key;
 };
@@ -88,6 +90,8 @@ static int conf_split(const char *text, struct soft_conf *conf, bool *ret_nodes_
 			err = conf_nodes(word.value, conf, why, len);
 		} else if (!strcmp(word.name, "connect_ms")) {
 			err = conf_connect(word.value, conf, why, len);
+		} else if (!strcmp(word.name, "keys")) {
+			err = far_conf_keys(word.value, conf->keys, why, len);
 		} else if (!strcmp(word.name, "key")) {
 			err = far_key_read(word.value, &conf->key, why, len);
 		} else {
@@ -132,7 +136,7 @@ static int conf_complain(const char *reason, int err, char *why, size_t len)
 	if (!at)
 		return far_why(why, len, err, "soft: %s", reason);
 	at += strlen(unknown);
-	return far_why(why, len, err, "soft: %.*snodes, key, connect_ms, %s",
+	return far_why(why, len, err, "soft: %.*snodes, key, keys, connect_ms, %s",
 		       (int)(at - reason), reason, at);
 }
 
@@ -174,7 +178,8 @@ static int node_add(struct soft_nic *soft, struct soft_conf *conf, char *why, si
 	conf->opts.ports[conf->opts.nr_ports++] = (struct nic_soft_port) {
 		.kind = NIC_SOFT_JOINED, .joined = ours,
 	};
-	err = soft_node_new(&conf->opts, ip, its, why, len, &soft->nodes.node[soft->nodes.nr]);
+	err = soft_node_new(&conf->opts, ip, its, conf->keys, why, len,
+			    &soft->nodes.node[soft->nodes.nr]);
 	if (!err)
 		soft->nodes.nr++;
 	return err;
@@ -232,6 +237,20 @@ free_nodes:
 	return err;
 }
 
+static void soft_close(struct far_nic *nic)
+{
+	struct soft_nic *soft = soft_nic_of(nic);
+
+	if (soft->server)
+		soft_server_free(soft->server);
+	soft->dev->ops->close(soft->dev);
+	nodes_free(soft);
+	far_passes_fini(&soft->passes);
+	pthread_mutex_destroy(&soft->lock);
+	explicit_bzero(&soft->key, sizeof(soft->key));
+	free(soft);
+}
+
 static int soft_open(const char *text, char *why, size_t why_len,
 		     struct far_nic **ret_nic)
 {
@@ -251,20 +270,15 @@ static int soft_open(const char *text, char *why, size_t why_len,
 	pthread_mutex_init(&soft->lock, NULL);
 	far_passes_init(&soft->passes);
 	soft->nodes.nic.ops = &far_soft_ops;
+	soft->nodes.links = &soft_links;
+	if (*conf.keys)
+		err = soft_server_new(soft, conf.keys, why, why_len);
+	if (err) {
+		soft_close(&soft->nodes.nic);
+		return err;
+	}
 	*ret_nic = &soft->nodes.nic;
 	return 0;
-}
-
-static void soft_close(struct far_nic *nic)
-{
-	struct soft_nic *soft = soft_nic_of(nic);
-
-	soft->dev->ops->close(soft->dev);
-	nodes_free(soft);
-	far_passes_fini(&soft->passes);
-	pthread_mutex_destroy(&soft->lock);
-	explicit_bzero(&soft->key, sizeof(soft->key));
-	free(soft);
 }
 
 static int soft_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
@@ -286,24 +300,27 @@ const struct far_nic_ops far_soft_ops = {
 	.name = "soft",
 	.summary = "the software NIC, RoCEv2 over Ethernet frames: no hardware needed",
 	/* UNCACHED: the NIC reads work requests from shared memory and has no cache of them. */
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED,
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_UNCACHED |
+		FAR_NIC_CAP_IMM,
 	.host = &far_node_host_ops,
+	.call = &soft_call_ops,
 	.open = soft_open,
 	.close = soft_close,
 	.mr_reg = soft_mr_reg,
 	.mr_dereg = soft_mr_dereg,
-	.attach = soft_attach,
-	.detach = soft_detach,
-	.look = soft_look,
-	.erase = soft_erase,
-	.claim = soft_claim,
-	.unclaim = soft_unclaim,
-	.fence = soft_fence,
-	.cut = soft_cut,
+	.attach = far_attach,
+	.detach = far_detach,
+	.look = far_attach_look,
+	.erase = far_attach_erase,
+	.claim = far_attach_claim,
+	.unclaim = far_attach_unclaim,
+	.fence = far_attach_fence,
+	.cut = far_attach_cut,
 	.qset_new = soft_qset_new,
 	.qset_free = soft_qset_free,
 	.connect = soft_qset_connect,
 	.post = soft_qset_post,
+	.push = soft_qset_push,
 	.poll = soft_qset_poll,
 	.now = far_real_now,
 	.spend = far_real_spend,

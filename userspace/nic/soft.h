@@ -12,6 +12,8 @@
  *	key=NAME	our name; the file of that name in /etc/odrp/keys.d has our
  *			secret. Or the path of such a file. Memory nodes elsewhere with
  *			auth = required need this
+ *	keys=DIR	our memory nodes let in those who prove a name of this directory of
+ *			secrets, and this process. Unless given: everybody
  *	connect_ms=N	how long we wait for a memory node's answer to a connection
  *			request, 100 to 60000; 8000 unless given
  *	and the words of wrchain/nic/soft.h: ports (dgram=LOCAL:REMOTE,
@@ -20,12 +22,15 @@
  * Our NIC is a switch: it forwards frames between its ports, so clients elsewhere can
  * reach memory nodes of this process through the ports.
  *
+ * A thread that waits for completions does our NIC's work meanwhile, on its own stack (24
+ * KB); the NIC's thread does what comes at other times, and timers.
+ *
  * The name of a memory node is its IPv4 address, or, in this process, its number from 0
  * on; "" means the only one. The protocol is in include/uapi/odrp/far.h.
  *
  * Spaces of memory nodes of this process are memory of the process, and end with it.
- * Every client that can send frames to such a memory node may attach to its spaces:
- * `mode` is ignored.
+ * Every client that can send frames to such a memory node, and proves a name if keys= is
+ * given, may attach to its spaces: `mode` is ignored.
  */
 #ifndef FAR_NIC_SOFT_H
 #define FAR_NIC_SOFT_H

@@ -31,10 +31,10 @@ static int dev_open(const struct nic_soft_opts *like, __be32 ip, struct snic_por
 }
 
 int soft_node_new(const struct nic_soft_opts *like, __be32 ip, struct snic_port *port,
-		  char *why, size_t why_len, struct far_node **ret_node)
+		  const char *keys, char *why, size_t why_len, struct far_node **ret_node)
 {
 	struct nic *dev;
 	int err = dev_open(like, ip, port, why, why_len, &dev);
 
-	return err ? err : far_node_new(dev, ip, ret_node);
+	return err ? err : far_node_new(dev, ip, keys, why, why_len, ret_node);
 }

@@ -21,22 +21,49 @@ static uint8_t log2_up(uint32_t n)
 	return log;
 }
 
+static size_t inline_len(const struct soft_queue *queue)
+{
+	return ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
+}
+
+static int inline_reg(struct soft_nic *soft, struct soft_queue *queue, uint32_t pdn,
+		      uint32_t *ret_key)
+{
+	int err = soft->dev->ops->mr_reg(soft->dev, pdn, queue->inlined, inline_len(queue),
+					 (uintptr_t)queue->inlined, NIC_LOCAL_WRITE, ret_key);
+
+	if (!err)
+		queue->inline_pdn = pdn;
+	return err;
+}
+
+int soft_queue_inline(struct soft_nic *soft, struct soft_queue *queue, uint32_t pdn)
+{
+	uint32_t key;
+	int err;
+
+	if (queue->inline_pdn == pdn)
+		return 0;
+	err = inline_reg(soft, queue, pdn, &key);
+	if (err)
+		return err;
+	soft->dev->ops->mr_dereg(soft->dev, queue->inline_key);
+	queue->inline_key = key;
+	return 0;
+}
+
 int soft_queue_init(struct soft_nic *soft, struct soft_queue *queue, unsigned depth)
 {
-	size_t len;
 	int err = far_ring_init(&queue->ring, depth, WRC_SYND_WR_FLUSH);
 
 	if (err)
 		return err;
-	len = ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
-	queue->inlined = aligned_alloc(64, len);
+	queue->inlined = aligned_alloc(64, inline_len(queue));
 	if (!queue->inlined) {
 		err = -ENOMEM;
 		goto fini_ring;
 	}
-	err = soft->dev->ops->mr_reg(soft->dev, soft->pdn, queue->inlined, len,
-				     (uintptr_t)queue->inlined, NIC_LOCAL_WRITE,
-				     &queue->inline_key);
+	err = inline_reg(soft, queue, soft->pdn, &queue->inline_key);
 	if (err)
 		goto free_inlined;
 	queue->number = __atomic_fetch_add(&soft->queues, 1, __ATOMIC_RELAXED);
@@ -68,23 +95,46 @@ void soft_queue_reset(struct soft_nic *soft, struct soft_queue *queue)
 	queue->connected = false;
 }
 
+static void queue_begin(struct soft_queue *queue, const struct far_regions *regions)
+{
+	queue->regions = regions;
+	queue->begin = queue->ring.posted;
+	queue->connected = true;
+}
+
+void soft_queue_link(struct soft_queue *queue, struct soft_wire *wire)
+{
+	queue->wire = wire;
+	queue->qp = wire->qp;
+	queue_begin(queue, &wire->regions);
+}
+
+void soft_queue_unlink(struct soft_queue *queue)
+{
+	queue->wire = NULL;
+	queue->qp = (struct far_qp){ .dev = NULL };
+	/* Forgets what is not done: it has no completion. */
+	queue->ring.freed = queue->ring.run = queue->ring.done = queue->ring.posted;
+	queue->ring.fail_status = 0;
+	queue->connected = false;
+}
+
 int soft_queue_connect(struct soft_nic *soft, struct soft_queue *queue,
 		       uint32_t cqn, struct soft_peer *peer)
 {
-	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->id);
+	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->attach.id);
 	const struct soft_qp_conf conf = {
-		.cqn = cqn, .log_sq = log2_up(queue->ring.mask + 1),
+		.pdn = soft->pdn, .cqn = cqn, .log_sq = log2_up(queue->ring.mask + 1),
+		.connect_ns = soft->connect_ns,
 	};
 	int err;
 
 	hello.number = cpu_to_be32(queue->number);
-	err = soft_call(soft, peer->addr.ip, &hello, &conf, &queue->qp, &queue->conn);
+	err = soft_call(soft, peer->ip, &hello, &conf, &queue->qp, &queue->conn);
 	if (err)
 		return err == -EHOSTUNREACH || err == -ECONNREFUSED ?
 		       -EHOSTDOWN : err;
-	queue->peer = peer;
-	queue->begin = queue->ring.posted;
-	queue->connected = true;
+	queue_begin(queue, &peer->attach.regions);
 	return 0;
 }
 
@@ -102,6 +152,10 @@ static void wr_name_op(const struct far_wr *wr, struct wrc_wr *to)
 	case FAR_NIC_FAA:
 		to->op = WRC_WQE_FA;
 		to->swap = wr->arg[0];
+		break;
+	case FAR_NIC_WRITE_IMM:
+		to->op = WRC_WQE_WRITE_IMM;
+		to->imm = wr->arg[0];
 		break;
 	default:
 		to->op = WRC_WQE_WRITE;
@@ -132,7 +186,7 @@ static void wr_name_data(const struct soft_queue *queue, const struct far_wr *wr
 /* Encodes the operation for place `at`. far_wr_check() has passed, so it can be encoded. */
 static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t at)
 {
-	const struct far_region *region = far_regions_of(&queue->peer->regions,
+	const struct far_region *region = far_regions_of(queue->regions,
 							 wr->remote);
 	uint32_t index = at - queue->begin;
 	struct wrc_wr to = {
@@ -154,7 +208,8 @@ static int queue_put(struct soft_queue *queue, const struct far_wr *wr, uint32_t
 	return 0;
 }
 
-int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr)
+int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned nr,
+		    bool *put_off)
 {
 	uint32_t end = queue->ring.posted + nr;
 	unsigned i;
@@ -167,30 +222,44 @@ int soft_queue_post(struct soft_queue *queue, const struct far_wr *wr, unsigned 
 	queue->ring.posted = end;
 	end -= queue->begin;
 	queue->qp.dbr->snd = cpu_to_be32(end & 0xffff);
-	nic_soft_ring(queue->qp.dev, queue->qp.qpn, end);
+	if (put_off)
+		*put_off |= nic_soft_note(queue->qp.dev, queue->qp.qpn, end);
+	else
+		nic_soft_ring(queue->qp.dev, queue->qp.qpn, end);
 	return 0;
 }
 
 /* The software NIC reports a wrong key, wrong bounds and missing rights as the same error. */
+static int refusal_status(const struct soft_queue *queue, const struct far_ring_rec *rec)
+{
+	/* A window's key gives all rights. */
+	return queue->wire ? -EFAULT :
+	       far_regions_refused(queue->regions, rec->op, rec->remote, rec->len);
+}
+
+/* The connection's operations were flushed, without an earlier error of them. */
+static int flush_status(struct soft_nic *soft, struct soft_conn *conn)
+{
+	return soft_conn_over(soft, conn) ? -EHOSTDOWN : -EIO;
+}
+
 static int status_of(struct soft_nic *soft, struct soft_queue *queue,
 		     const struct far_ring_rec *rec, uint8_t syndrome)
 {
-	const struct far_regions *regions = &queue->peer->regions;
 	int status;
 
 	switch (syndrome) {
 	case WRC_SYND_LOCAL_PROT:
 		return -EFAULT;
 	case WRC_SYND_REMOTE_ACCESS:
-		return far_regions_refused(regions, rec->op, rec->remote, rec->len);
+		return refusal_status(queue, rec);
 	case WRC_SYND_REMOTE_INVAL:
-		status = far_regions_refused(regions, rec->op, rec->remote, rec->len);
+		status = refusal_status(queue, rec);
 		return status == -EACCES ? status : -EIO;
 	case WRC_SYND_RETRY_EXC:
 		return -ETIMEDOUT;
 	case WRC_SYND_WR_FLUSH:
-		/* A flush without an earlier error: the memory node has ended the connection. */
-		return soft_conn_over(soft, &queue->conn) ? -EHOSTDOWN : -EIO;
+		return flush_status(soft, queue->wire ? &queue->wire->conn : &queue->conn);
 	default:
 		return -EIO;
 	}
@@ -213,4 +282,40 @@ void soft_queue_note(struct soft_nic *soft, struct soft_queue *queue,
 		      status_of(soft, queue, far_ring_at(&queue->ring, at), bad->syndrome),
 		      bad->syndrome);
 	queue->connected = false;
+}
+
+int soft_wire_recv(struct soft_wire *wire, const struct far_wr *wr, unsigned nr)
+{
+	struct far_ring *ring = &wire->ring;
+	unsigned i;
+
+	if (wire->deaf)
+		return -ENOTCONN;
+	if (!far_ring_has_room(ring, ring->mask + 1, nr))
+		return -EAGAIN;
+	for (i = 0; i < nr; i++)
+		far_ring_put(ring, &wr[i], ring->posted + i);
+	ring->posted += nr;
+	/* The entries have no segments: the NIC reads their number only. */
+	__atomic_store_n(&wire->qp.dbr->rcv, cpu_to_be32(ring->posted & 0xffff),
+			 __ATOMIC_RELEASE);
+	return 0;
+}
+
+void soft_wire_note(struct soft_wire *wire, const struct wrc_cqe *cqe)
+{
+	struct far_ring *ring = &wire->ring;
+	uint16_t behind = be16_to_cpu(cqe->wqe_counter) - ring->done;
+	uint32_t at = ring->done + behind;
+
+	if (!far_ring_busy_at(ring, at))
+		return;
+	if (cqe->op_own >> 4 == WRC_CQE_RESP_WR_IMM) {
+		far_ring_at(ring, at)->imm = be32_to_cpu(cqe->imm);
+		ring->done = at + 1;
+		return;
+	}
+	far_ring_fail(ring, at, flush_status(wire->soft, &wire->conn),
+		      ((const struct wrc_cqe_err *)cqe)->syndrome);
+	wire->deaf = true;
 }

@@ -15,7 +15,6 @@
 #include "../base/forks.h"
 #include "../base/parse.h"
 #include "../base/why.h"
-#include "conf.h"
 #include "real.h"
 #include "verbs_priv.h"
 
@@ -61,6 +60,8 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 		return conf_ip(verbs, word->value, why, len);
 	if (!strcmp(word->name, "key"))
 		return far_key_read(word->value, &verbs->key, why, len);
+	if (!strcmp(word->name, "keys"))
+		return far_conf_keys(word->value, verbs->keys, why, len);
 	if (!strcmp(word->name, "spin_us")) {
 		err = conf_number(word, MAX_SPIN_US, &n, why, len);
 		verbs->spin_us = n;
@@ -78,7 +79,8 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 	}
 	if (word->value || *device || strlen(word->name) >= IBV_SYSFS_NAME_MAX)
 		return far_why(why, len, -EINVAL, "verbs: '%s': expected one DEVICE, "
-			       "ip=ADDRESS, key=NAME, nodes=N, spin_us=N or timeout=N",
+			       "ip=ADDRESS, key=NAME, nodes=N, keys=DIR, spin_us=N or "
+			       "timeout=N",
 			       word->name);
 	snprintf(device, IBV_SYSFS_NAME_MAX, "%s", word->name);
 	return 0;
@@ -101,9 +103,6 @@ static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, c
 	if (err)
 		return far_why(why, len, err, "verbs: an empty word in its configuration; "
 			       "expected DEVICE, ip=ADDRESS, spin_us=N or timeout=N");
-	if (verbs->serves && verbs->key.set)
-		return far_why(why, len, -EINVAL, "verbs: nodes=1 and key=NAME: a memory "
-			       "node of this process knows no names; odrp-mnoded does");
 	return 0;
 }
 
@@ -258,7 +257,7 @@ static int node_ip(const struct verbs_nic *verbs, const struct nic_verbs_opts *o
 static int node_make(struct verbs_nic *verbs, char *why, size_t len)
 {
 	struct nic_verbs_opts opts;
-	char reason[NIC_VERBS_WHY_MAX];
+	char reason[NIC_VERBS_WHY_MAX], says[SECRET_WHY_MAX];
 	struct nic *dev;
 	__be32 ip;
 	int err = nic_verbs_parse(verbs_name(verbs), &opts, reason);
@@ -273,10 +272,11 @@ static int node_make(struct verbs_nic *verbs, char *why, size_t len)
 		return far_why(why, len, err, "verbs: %s has no IPv4 address: expected one "
 			       "for its memory node, or ip=ADDRESS", verbs_name(verbs));
 	}
-	err = far_node_new(dev, ip, &verbs->nodes.node[0]);
+	err = far_node_new(dev, ip, verbs->keys, says, sizeof(says),
+			   &verbs->nodes.node[0]);
 	if (err)
 		return far_why(why, len, err, "verbs: a memory node on %s: %s",
-			       verbs_name(verbs), strerror(-err));
+			       verbs_name(verbs), says);
 	verbs->nodes.nr = 1;
 	return 0;
 }
@@ -342,6 +342,10 @@ static int verbs_open(const char *conf, char *why, size_t why_len,
 		err = node_make(verbs, why, why_len);
 		if (err)
 			objects_free(verbs);
+	} else if (!err && *verbs->keys) {
+		err = verbs_server_new(verbs, why, why_len);
+		if (err)
+			objects_free(verbs);
 	}
 	own_stdio_let(held);
 	if (err) {
@@ -352,9 +356,10 @@ static int verbs_open(const char *conf, char *why, size_t why_len,
 	verbs->ops = far_verbs_ops;
 	if (verbs->serves) {
 		verbs->ops.host = &far_node_host_ops;
-		verbs->ops.cut = verbs_cut;
+		verbs->ops.cut = far_attach_cut;
 	}
 	verbs->nodes.nic.ops = &verbs->ops;
+	verbs->nodes.links = &verbs_links;
 	*ret_nic = &verbs->nodes.nic;
 	return 0;
 }
@@ -365,6 +370,8 @@ static void verbs_close(struct far_nic *nic)
 
 	if (verbs->nodes.nr)
 		far_node_free(verbs->nodes.node[0]);
+	if (verbs->server)
+		verbs_server_free(verbs->server);
 	objects_free(verbs);
 	far_passes_fini(&verbs->passes);
 	explicit_bzero(&verbs->key, sizeof(verbs->key));
@@ -373,9 +380,9 @@ static void verbs_close(struct far_nic *nic)
 
 /* ---- registrations ---- */
 
-static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
+int verbs_mr_new(struct verbs_nic *verbs, struct ibv_pd *pd, void *addr, size_t len,
+		 uint32_t *ret_lkey)
 {
-	struct verbs_nic *verbs = verbs_nic_of(nic);
 	struct verbs_mr *mr;
 	int err;
 
@@ -385,7 +392,7 @@ static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lke
 	if (!mr)
 		return -ENOMEM;
 	errno = 0;
-	mr->mr = ibv_reg_mr(verbs->pd, addr, len, IBV_ACCESS_LOCAL_WRITE);
+	mr->mr = ibv_reg_mr(pd, addr, len, IBV_ACCESS_LOCAL_WRITE);
 	err = verbs_errno(!mr->mr);
 	if (err) {
 		free(mr);
@@ -397,6 +404,13 @@ static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lke
 	pthread_mutex_unlock(&verbs->lock);
 	*ret_lkey = mr->mr->lkey;
 	return 0;
+}
+
+static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+
+	return verbs_mr_new(verbs, verbs->pd, addr, len, ret_lkey);
 }
 
 static void mr_dereg(struct far_nic *nic, uint32_t lkey)
@@ -420,18 +434,20 @@ static void mr_dereg(struct far_nic *nic, uint32_t lkey)
 const struct far_nic_ops far_verbs_ops = {
 	.name = "verbs",
 	.summary = "an RDMA device, over libibverbs and librdmacm",
-	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LOCKS,
+	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LOCKS |
+		FAR_NIC_CAP_IMM,
+	.call = &verbs_call_ops,
 	.open = verbs_open,
 	.close = verbs_close,
 	.mr_reg = mr_reg,
 	.mr_dereg = mr_dereg,
-	.attach = verbs_attach,
-	.detach = verbs_detach,
-	.look = verbs_look,
-	.erase = verbs_erase,
-	.claim = verbs_claim,
-	.unclaim = verbs_unclaim,
-	.fence = verbs_fence,
+	.attach = far_attach,
+	.detach = far_detach,
+	.look = far_attach_look,
+	.erase = far_attach_erase,
+	.claim = far_attach_claim,
+	.unclaim = far_attach_unclaim,
+	.fence = far_attach_fence,
 	.qset_new = verbs_qset_new,
 	.qset_free = verbs_qset_free,
 	.connect = verbs_qset_connect,

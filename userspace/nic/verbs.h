@@ -11,6 +11,7 @@
  *			the memory node gives
  *	nodes=1		a memory node in this process, on the same device; 0 unless given.
  *			Its name is 0, or its address; needs an IPv4 address
+ *	keys=DIR	whom it lets in, as in soft.h
  *	spin_us=N	a waiting thread polls for completions so long before it sleeps;
  *			50 unless given
  *	key=NAME	our name and secret, as in soft.h. Memory nodes must have IPv4

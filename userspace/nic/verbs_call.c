@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Outgoing connections: address, route, queue pair, hello, answer. */
+/* Outgoing connections: address, route, queue pair, call. */
 #include <core/wqe.h>
 #include <errno.h>
 #include <netdb.h>
@@ -11,14 +11,6 @@
 #include "verbs_priv.h"
 
 #define RESOLVE_MS	5000
-/*
- * Most tries of a request. A memory node's NIC rejects a request of a queue pair number
- * that it still knows from an earlier connection, and then forgets that number.
- */
-#define CALL_TRIES	4
-/* The maximum is 7, but rdma_rxe retries for ever then. */
-#define RETRIES		6
-#define RNR_RETRIES	7
 
 /* ---- HOST, HOST:PORT, [HOST]:PORT ---- */
 
@@ -51,33 +43,35 @@ static void addr_local(const struct far_node *node, struct verbs_addr *ret_addr)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)&ret_addr->sa;
 
-	memset(ret_addr, 0, sizeof(*ret_addr));
 	in->sin_family = AF_INET;
 	in->sin_port = htons(ODRP_FAR_PORT);
 	in->sin_addr.s_addr = node->ip;
 }
 
-int verbs_addr_of(const struct verbs_nic *verbs, const char *node,
-		  struct verbs_addr *ret_addr)
+int verbs_node_resolve(const char *node, struct verbs_addr *ret_addr)
 {
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	const struct far_node *local = far_nodes_find(&verbs->nodes, node);
 	char host[NI_MAXHOST], other[8];
 	struct addrinfo *res;
 	const char *port;
 
-	if (local) {
-		addr_local(local, ret_addr);
-		return 0;
-	}
 	if (node_split(node, host, sizeof(host), &port))
 		return *node ? -EINVAL : -EHOSTUNREACH;
 	snprintf(other, sizeof(other), "%u", ODRP_FAR_PORT);
 	if (getaddrinfo(host, port ? port : other, &hints, &res))
 		return -EHOSTUNREACH;
-	memset(ret_addr, 0, sizeof(*ret_addr));
 	memcpy(&ret_addr->sa, res->ai_addr, res->ai_addrlen);
 	freeaddrinfo(res);
+	return 0;
+}
+
+static int peer_resolve(struct far_nic *nic, const char *node, struct far_attach *attach)
+{
+	struct verbs_addr *addr = &((struct verbs_peer *)attach)->addr;
+
+	if (!attach->local)
+		return verbs_node_resolve(node, addr);
+	addr_local(attach->local, addr);
 	return 0;
 }
 
@@ -97,7 +91,7 @@ int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 			      from.ss_family ? (struct sockaddr *)&from : NULL,
 			      (struct sockaddr *)&to, RESOLVE_MS))
 		return -EHOSTUNREACH;
-	err = verbs_conn_wait(verbs, conn);
+	err = verbs_conn_wait(verbs, conn, UINT64_MAX);
 	if (err)
 		return err;
 	/* The route goes by another device. */
@@ -106,19 +100,19 @@ int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 	verbs_conn_expect(verbs, conn);
 	if (rdma_resolve_route(conn->id, RESOLVE_MS))
 		return -EHOSTUNREACH;
-	return verbs_conn_wait(verbs, conn);
+	return verbs_conn_wait(verbs, conn, UINT64_MAX);
 }
 
-static int qp_try(struct verbs_conn *conn, const struct verbs_qp_conf *conf,
-		  uint32_t max_inline)
+static int qp_try(struct rdma_cm_id *id, const struct verbs_qp_conf *conf,
+		  uint32_t max_inline, struct ibv_qp **ret_qp)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = conf->cq,
-		.recv_cq = conf->cq,
+		.recv_cq = conf->recv_cq ? conf->recv_cq : conf->cq,
 		.qp_type = IBV_QPT_RC,
 		.cap = {
 			.max_send_wr = conf->depth,
-			.max_recv_wr = 1,
+			.max_recv_wr = conf->nr_recvs ? conf->nr_recvs : 1,
 			.max_send_sge = 1,
 			.max_recv_sge = 1,
 			.max_inline_data = max_inline,
@@ -127,137 +121,93 @@ static int qp_try(struct verbs_conn *conn, const struct verbs_qp_conf *conf,
 	int err;
 
 	errno = 0;
-	err = verbs_errno(rdma_create_qp(conn->id, conf->pd, &attr));
+	if (id) {
+		err = verbs_errno(rdma_create_qp(id, conf->pd, &attr));
+		*ret_qp = id->qp;
+	} else {
+		*ret_qp = ibv_create_qp(conf->pd, &attr);
+		err = verbs_errno(!*ret_qp);
+	}
 	if (!err && conf->ret_inline)
 		*conf->ret_inline = attr.cap.max_inline_data;
 	return err;
 }
 
 /* A device with less inline data, or none, may refuse: try without then. */
-static int conn_qp(struct verbs_conn *conn, const struct verbs_qp_conf *conf)
+int verbs_qp_new(struct rdma_cm_id *id, const struct verbs_qp_conf *conf,
+		 struct ibv_qp **ret_qp)
 {
-	int err = qp_try(conn, conf, conf->ret_inline ? FAR_NIC_MAX_INLINE : 0);
+	int err = qp_try(id, conf, conf->ret_inline ? FAR_NIC_MAX_INLINE : 0, ret_qp);
 
-	return err && conf->ret_inline ? qp_try(conn, conf, 0) : err;
-}
-
-int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *priv,
-		  size_t len)
-{
-	struct rdma_conn_param param = {
-		.private_data = priv,
-		.private_data_len = len,
-		.responder_resources = 1,
-		.initiator_depth = RDMA_MAX_INIT_DEPTH,
-		.flow_control = 1,
-		.retry_count = RETRIES,
-		.rnr_retry_count = RNR_RETRIES,
-	};
-
-	verbs_conn_expect(verbs, conn);
-	errno = 0;
-	if (rdma_connect(conn->id, &param))
-		return verbs_errno(-1);
-	return verbs_conn_wait(verbs, conn);
-}
-
-/*
- * Sends the request, signed if there is a pass, and waits for the answer. With a pass,
- * -ECONNREFUSED for an answer whose MAC is wrong or missing; the pass is dropped then.
- */
-static int conn_send_request(struct verbs_nic *verbs, struct verbs_conn *conn,
-			     const struct odrp_far_hello *hello, const struct far_pass *pass)
-{
-	struct odrp_auth_far req;
-	bool refused;
-	int err;
-
-	if (!pass->handle)
-		return verbs_connect(verbs, conn, hello, sizeof(*hello));
-	far_pass_sign(pass, hello, conn->id->qp->qp_num, &req);
-	err = verbs_connect(verbs, conn, &req, sizeof(req));
-	refused = verbs_conn_state(verbs, conn) == VERBS_CONN_REFUSED;
-	if (err && !refused)
-		return err;
-	if (!far_pass_check(pass, !refused, hello->role, conn->peer_qpn, conn->priv,
-			    conn->priv_len))
-		return err;
-	far_passes_drop(&verbs->passes, pass);
-	return -ECONNREFUSED;
-}
-
-static int call_once(struct verbs_nic *verbs, const struct verbs_addr *addr,
-		     const struct odrp_far_hello *hello,
-		     const struct verbs_qp_conf *conf, struct verbs_conn **ret_conn)
-{
-	struct verbs_conn *conn;
-	struct far_pass pass;
-	int err = verbs_pass_get(verbs, addr, &pass);
-
-	if (err)
-		return err;
-	err = verbs_conn_new(verbs, &conn);
-	if (err)
-		return err;
-	err = verbs_resolve(verbs, conn, addr);
-	if (!err)
-		err = conn_qp(conn, conf);
-	if (!err)
-		err = conn_send_request(verbs, conn, hello, &pass);
-	if (err) {
-		verbs_conn_end(verbs, conn);
-		return err;
-	}
-	*ret_conn = conn;
-	return 0;
-}
-
-/* 0: the request was accepted, or rejected with ODRP_FAR_OK. */
-static int call_try(struct verbs_nic *verbs, const struct verbs_addr *addr,
-		    const struct odrp_far_hello *hello,
-		    const struct verbs_qp_conf *conf, struct verbs_conn **ret_conn)
-{
-	unsigned tries;
-	int err = -ECONNREFUSED;
-
-	for (tries = 0; tries < CALL_TRIES && err == -ECONNREFUSED; tries++)
-		err = call_once(verbs, addr, hello, conf, ret_conn);
-	return err;
-}
-
-static bool conn_refused(struct verbs_nic *verbs, struct verbs_conn *conn)
-{
-	return verbs_conn_state(verbs, conn) == VERBS_CONN_REFUSED;
+	return err && conf->ret_inline ? qp_try(id, conf, 0, ret_qp) : err;
 }
 
 int verbs_call(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	       const struct odrp_far_hello *hello, const struct verbs_qp_conf *conf,
 	       struct verbs_conn **ret_conn)
 {
-	int err = call_try(verbs, addr, hello, conf, ret_conn);
+	struct far_news answer;
+	int err = verbs_call_run(verbs, addr, hello, conf, ret_conn, &answer);
 
-	if (err || !conn_refused(verbs, *ret_conn))
-		return err;
-	/* The request was rejected with OK, which answers only questions. */
-	verbs_conn_end(verbs, *ret_conn);
-	return -EPROTO;
+	/* 0 without a connection: rejected with OK, which answers only questions. */
+	return err || *ret_conn ? err : -EPROTO;
 }
 
-int verbs_ask(struct verbs_nic *verbs, const struct verbs_addr *addr,
-	      const struct odrp_far_hello *hello, struct far_nic_space *ret_space)
+/* ---- of attachments ---- */
+
+/* The queue pair of a connection on which nothing is posted. */
+static struct verbs_qp_conf quiet_qp(const struct verbs_nic *verbs)
 {
-	const struct verbs_qp_conf conf = {
-		.pd = verbs->pd, .cq = verbs->cq, .depth = 1,
-	};
-	struct verbs_conn *conn;
-	int err = call_try(verbs, addr, hello, &conf, &conn);
+	return (struct verbs_qp_conf){ .pd = verbs->pd, .cq = verbs->cq, .depth = 1 };
+}
+
+static int peer_connect(struct far_nic *nic, struct far_attach *attach,
+			const struct odrp_far_hello *hello, const uint8_t **ret_priv,
+			unsigned *ret_len)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+	struct verbs_peer *peer = (struct verbs_peer *)attach;
+	const struct verbs_qp_conf conf = quiet_qp(verbs);
+	int err = verbs_call(verbs, &peer->addr, hello, &conf, &peer->conn);
 
 	if (err)
 		return err;
-	if (!conn_refused(verbs, conn))
-		err = -EPROTO;
-	else if (ret_space)
-		err = far_hello_info(conn->priv, conn->priv_len, ret_space);
-	verbs_conn_end(verbs, conn);
-	return err;
+	*ret_priv = peer->conn->priv;
+	*ret_len = peer->conn->priv_len;
+	return 0;
 }
+
+static void peer_end(struct far_nic *nic, struct far_attach *attach)
+{
+	verbs_conn_end(verbs_nic_of(nic), ((struct verbs_peer *)attach)->conn);
+}
+
+static bool peer_is_up(struct far_nic *nic, struct far_attach *attach)
+{
+	struct verbs_peer *peer = (struct verbs_peer *)attach;
+
+	return verbs_conn_state(verbs_nic_of(nic), peer->conn) == VERBS_CONN_READY;
+}
+
+static int peer_ask(struct far_nic *nic, struct far_attach *attach,
+		    const struct odrp_far_hello *hello, struct far_nic_space *ret_space)
+{
+	struct verbs_nic *verbs = verbs_nic_of(nic);
+	const struct verbs_addr *addr = &((struct verbs_peer *)attach)->addr;
+	const struct verbs_qp_conf conf = quiet_qp(verbs);
+	struct verbs_conn *conn;
+	struct far_news answer;
+	int err = verbs_call_run(verbs, addr, hello, &conf, &conn, &answer);
+
+	if (!err && conn) {
+		verbs_conn_end(verbs, conn);
+		return -EPROTO;
+	}
+	return err || !ret_space ? err :
+	       far_hello_info(answer.bytes, answer.len, ret_space);
+}
+
+const struct far_attach_ops verbs_links = {
+	.size = sizeof(struct verbs_peer), .resolve = peer_resolve, .connect = peer_connect,
+	.end = peer_end, .is_up = peer_is_up, .ask = peer_ask,
+};

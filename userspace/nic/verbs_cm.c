@@ -13,10 +13,11 @@
 #include <unistd.h>
 #include <own/own.h>
 
+#include "real.h"
 #include "verbs_priv.h"
 
 /* Most time of a step. The connection manager itself would try for a minute. */
-#define STEP_SECONDS	15
+#define STEP_NS		UINT64_C(15000000000)
 
 int verbs_errno(int r)
 {
@@ -59,7 +60,6 @@ static void event_note(struct verbs_nic *verbs, const struct rdma_cm_event *even
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 		priv_take(conn, event);
-		conn->reason = event->status;
 		conn_told(verbs, conn, VERBS_CONN_REFUSED);
 		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
@@ -176,21 +176,18 @@ void verbs_conn_expect(struct verbs_nic *verbs, struct verbs_conn *conn)
 	pthread_mutex_unlock(&verbs->lock);
 }
 
-int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn)
+int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn, uint64_t until)
 {
-	struct timespec until;
+	uint64_t most = far_real_now(NULL) + STEP_NS, end = until < most ? until : most;
+	struct timespec ts = { .tv_sec = end / 1000000000, .tv_nsec = end % 1000000000 };
 	enum verbs_conn_state state;
 	int r = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += STEP_SECONDS;
 	pthread_mutex_lock(&verbs->lock);
 	while (conn->state == VERBS_CONN_PENDING && !r)
-		r = pthread_cond_timedwait(&verbs->told, &verbs->lock, &until);
+		r = pthread_cond_timedwait(&verbs->told, &verbs->lock, &ts);
 	state = conn->state;
 	pthread_mutex_unlock(&verbs->lock);
-	if (state == VERBS_CONN_REFUSED)
-		return far_hello_refusal(conn->priv, conn->priv_len);
 	return state == VERBS_CONN_READY ? 0 : -EHOSTUNREACH;
 }
 

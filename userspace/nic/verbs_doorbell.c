@@ -54,8 +54,10 @@ static struct ibv_cq *cq_own(struct verbs_nic *verbs, struct verbs_doorbell *db,
 }
 
 /* Makes the completion queue under the thread domain, or, if that fails, without it. */
-static int cq_open(struct verbs_nic *verbs, struct verbs_doorbell *db, int nr_cqe)
+int verbs_doorbell_cq(struct verbs_nic *verbs, uint64_t nr_cqe, struct verbs_doorbell *db)
 {
+	if (nr_cqe > (unsigned)verbs->attr.max_cqe)
+		return -ENOMEM;
 	if (db->td)
 		db->cq = cq_own(verbs, db, nr_cqe);
 	errno = 0;
@@ -91,7 +93,7 @@ static void channel_close(struct verbs_doorbell *db)
 	ibv_destroy_comp_channel(db->channel);
 }
 
-int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_cqe,
+int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell,
 			struct verbs_doorbell *db)
 {
 	int err;
@@ -102,20 +104,13 @@ int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int
 		return err;
 	if (doorbell == FAR_DOORBELL_THREAD)
 		td_open(verbs, db);
-	err = cq_open(verbs, db, nr_cqe);
-	if (err)
-		goto close_td;
 	return 0;
-
-close_td:
-	td_close(db);
-	channel_close(db);
-	return err;
 }
 
 void verbs_doorbell_close(struct verbs_doorbell *db)
 {
-	ibv_destroy_cq(db->cq);
+	if (db->cq)
+		ibv_destroy_cq(db->cq);
 	td_close(db);
 	channel_close(db);
 }

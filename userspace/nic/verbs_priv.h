@@ -4,12 +4,13 @@
  *
  *	verbs.c		configuration, the device, a memory node, registrations, the table
  *	verbs_cm.c	connections: the thread that takes events and ends connections
- *	verbs_auth.c	handshakes with memory nodes
- *	verbs_call.c	outgoing connections: requests and their answers
- *	verbs_peer.c	attachments, claims, fences
+ *	verbs_link.c	outgoing connections: the link of a call, and the call
+ *	verbs_call.c	outgoing connections: address, queue pair, kinds of calls, for attach.c
  *	verbs_doorbell.c	a queue set's doorbell and completion queue
  *	verbs_queue.c	one queue of a set: connecting, posting, completions
  *	verbs_qset.c	queue sets: posting, polling, waiting
+ *	verbs_wire.c	connections between programs, and their windows
+ *	verbs_listen.c	services, and calls of them
  */
 #ifndef FAR_NIC_VERBS_PRIV_H
 #define FAR_NIC_VERBS_PRIV_H
@@ -19,10 +20,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../peer/link.h"
+#include "../peer/pass.h"
+#include "attach.h"
+#include "conf.h"
 #include "hello.h"
-#include "key.h"
 #include "node.h"
 #include "ring.h"
+#include "service.h"
 #include "verbs.h"
 
 /* Converts a library's result, 0 or other than 0 with errno, to 0 or -errno. */
@@ -48,7 +53,6 @@ struct verbs_conn {
 	struct verbs_conn *next;	/* in verbs_nic.ending */
 	struct rdma_cm_id *id;
 	enum verbs_conn_state state;	/* under verbs_nic.lock */
-	int reason;			/* if REFUSED: status of the connection manager */
 	uint32_t peer_qpn;		/* from the accept */
 	uint8_t priv_len;
 	uint8_t priv[UINT8_MAX];	/* private data of the accept or reject */
@@ -77,11 +81,13 @@ struct verbs_nic {
 	struct verbs_mr *mrs;
 	uint32_t queues;		/* next number of a queue; atomic */
 	struct far_key key;		/* our name and secret, if set */
+	char keys[FAR_CONF_WORD_MAX + 1];	/* names that our memory node lets in; "": all */
 	struct far_passes passes;
 	struct sockaddr_storage from;	/* our address; family 0: the route decides */
 	uint32_t spin_us;
 	uint8_t timeout;
 	bool serves;			/* a memory node in this process, on the same device */
+	struct verbs_server *server;	/* NULL: no service has been offered yet */
 };
 
 static inline struct verbs_nic *verbs_nic_of(struct far_nic *nic)
@@ -100,11 +106,11 @@ void verbs_cm_stop(struct verbs_nic *verbs);
 int verbs_conn_new(struct verbs_nic *verbs, struct verbs_conn **ret_conn);
 /*
  * verbs_conn_expect() is called before a step that an event ends; verbs_conn_wait() waits
- * for that event. 0; -EHOSTUNREACH: the step failed, or took too long; if the peer has
- * rejected the request, the result of far_hello_refusal().
+ * for that event, at most until now() is `until`. 0; -EHOSTUNREACH: the step failed, or took
+ * too long.
  */
 void verbs_conn_expect(struct verbs_nic *verbs, struct verbs_conn *conn);
-int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn);
+int verbs_conn_wait(struct verbs_nic *verbs, struct verbs_conn *conn, uint64_t until);
 enum verbs_conn_state verbs_conn_state(struct verbs_nic *verbs, struct verbs_conn *conn);
 /* Ends and frees a connection and its queue pair, and informs the peer. conn may be NULL. */
 void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn);
@@ -115,18 +121,17 @@ void verbs_conn_end(struct verbs_nic *verbs, struct verbs_conn *conn);
 struct verbs_qp_conf {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
+	struct ibv_cq *recv_cq;	/* NULL: cq */
 	unsigned depth;
+	unsigned nr_recvs;	/* 0: none are posted */
 	uint32_t *ret_inline;	/* gets the most bytes of inline data; may be NULL */
+	uint64_t until;		/* when now() is that, no answer is awaited any more; 0: default */
 };
 
 struct verbs_addr {
 	struct sockaddr_storage sa;
 };
 
-/* Finds an address. -EHOSTUNREACH: no such host, or "" although this process has no memory
- * node; -EINVAL: node has another form. */
-int verbs_addr_of(const struct verbs_nic *verbs, const char *node,
-		  struct verbs_addr *ret_addr);
 /*
  * Connects, and waits for the answer. 0: accepted; (*ret_conn)->priv has the private data.
  * -EHOSTUNREACH: no answer, or the route goes by another device; -ECONNREFUSED: rejected,
@@ -136,51 +141,32 @@ int verbs_addr_of(const struct verbs_nic *verbs, const char *node,
 int verbs_call(struct verbs_nic *verbs, const struct verbs_addr *addr,
 	       const struct odrp_far_hello *hello, const struct verbs_qp_conf *conf,
 	       struct verbs_conn **ret_conn);
-/*
- * Asks a question: 0, or the answer as -errno. ret_space gets the answer to ODRP_FAR_LOOK;
- * NULL for other questions.
- */
-int verbs_ask(struct verbs_nic *verbs, const struct verbs_addr *addr,
-	      const struct odrp_far_hello *hello, struct far_nic_space *ret_space);
-
-/*
- * The two steps of a connection: find address and route, and connect. The caller makes the
- * queue pair in between.
- */
+/* Finds address and route. */
 int verbs_resolve(struct verbs_nic *verbs, struct verbs_conn *conn,
 		  const struct verbs_addr *addr);
-int verbs_connect(struct verbs_nic *verbs, struct verbs_conn *conn, const void *priv,
-		  size_t len);
-
 /*
- * verbs_auth.c: copies the pass for this memory node, with a new counter. Without such a
- * pass, makes a handshake. 0 with ret_pass->handle 0: no pass is needed, because we have
- * no key.
+ * Makes a queue pair: librdmacm's for the connection's id, or, if id is NULL, the caller's own.
  */
-int verbs_pass_get(struct verbs_nic *verbs, const struct verbs_addr *addr,
-		   struct far_pass *ret_pass);
-
-/* ---- attachments (verbs_peer.c) ---- */
+int verbs_qp_new(struct rdma_cm_id *id, const struct verbs_qp_conf *conf,
+		 struct ibv_qp **ret_qp);
+/* Finds the address of a node elsewhere. -EHOSTUNREACH, -EINVAL: as for far_attach_ops. */
+int verbs_node_resolve(const char *node, struct verbs_addr *ret_addr);
+/*
+ * Makes a call, and waits for its end: the result is that of far_call_step(). *ret_conn: the
+ * connection; NULL: the request was rejected.
+ */
+int verbs_call_run(struct verbs_nic *verbs, const struct verbs_addr *addr,
+		   const struct odrp_far_hello *hello, const struct verbs_qp_conf *conf,
+		   struct verbs_conn **ret_conn, struct far_news *ret_answer);
 
 /* An attachment: far_peer.priv. */
 struct verbs_peer {
-	struct far_node *local;		/* NULL: it is not in this process */
+	struct far_attach attach;
 	struct verbs_addr addr;
-	uint64_t id;
 	struct verbs_conn *conn;
-	struct far_regions regions;
 };
 
-int verbs_attach(struct far_nic *nic, const char *node, const char *space,
-		 unsigned rights, struct far_peer *ret_peer);
-void verbs_detach(struct far_nic *nic, struct far_peer *peer);
-int verbs_look(struct far_nic *nic, const char *node, const char *space, unsigned idx,
-	       struct far_nic_space *ret_space);
-int verbs_erase(struct far_nic *nic, const char *node, const char *space);
-int verbs_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
-void verbs_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
-int verbs_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
-void verbs_cut(struct far_nic *nic, struct far_peer *peer, unsigned client);
+extern const struct far_attach_ops verbs_links;
 
 /* ---- doorbells (verbs_doorbell.c) ---- */
 
@@ -189,17 +175,21 @@ struct verbs_doorbell {
 	struct ibv_td *td;		/* NULL: the doorbell is shared */
 	struct ibv_pd *pd;		/* the parent domain; without td: verbs_nic.pd */
 	struct ibv_comp_channel *channel;
-	struct ibv_cq *cq;
+	struct ibv_cq *cq;		/* NULL: not made yet */
 };
 
-int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell, int nr_cqe,
+int verbs_doorbell_open(struct verbs_nic *verbs, enum far_doorbell doorbell,
 			struct verbs_doorbell *db);
+/* Makes the completion queue. -ENOMEM: the device has no room. */
+int verbs_doorbell_cq(struct verbs_nic *verbs, uint64_t nr_cqe, struct verbs_doorbell *db);
 void verbs_doorbell_close(struct verbs_doorbell *db);
 
 /* ---- queues (verbs_queue.c) ---- */
 
 struct verbs_queue {
-	struct verbs_peer *peer;	/* NULL: never connected */
+	const struct far_regions *regions;	/* of the peer */
+	struct verbs_wire *wire;	/* NULL: the peer is a memory node */
+	struct verbs_wire *recv;	/* whose RECVs have this number; NULL: none */
 	struct verbs_conn *conn;	/* NULL: none */
 	struct ibv_qp *qp;
 	struct far_ring ring;
@@ -213,10 +203,13 @@ struct verbs_queue {
 };
 
 /*
- * wr_id of a work request: serial number of the queue pair (16 bits), index of the queue
- * (16 bits), place in the ring (32 bits). The serial number tells entries of destroyed
- * queue pairs from those of the present one.
+ * wr_id of a work request: whether it is a RECV (1 bit), serial number of the queue pair (15
+ * bits), index of the queue (16 bits), place in the ring (32 bits). The serial number tells
+ * entries of destroyed queue pairs from those of the present one.
  */
+#define VERBS_WR_RECV	(UINT64_C(1) << 63)
+#define VERBS_SERIALS	0x8000u
+
 static inline uint64_t verbs_wr_id(uint16_t serial, uint16_t idx, uint32_t at)
 {
 	return (uint64_t)serial << 48 | (uint64_t)idx << 32 | at;
@@ -237,15 +230,105 @@ int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
  */
 void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_wr *from,
 		      unsigned nr, struct ibv_send_wr *wr, struct ibv_sge *sge);
+/* Has the queue post over the wire, until unlink(). Nothing is under way. -ENOMEM. */
+int verbs_queue_link(struct verbs_nic *verbs, struct verbs_queue *queue,
+		     struct verbs_wire *wire, uint16_t serial);
+void verbs_queue_unlink(struct verbs_queue *queue);
 /* Records an entry of the completion queue in the ring. */
 void verbs_queue_note(struct verbs_nic *verbs, struct verbs_queue *queue,
 		      const struct ibv_wc *wc);
+
+/* ---- connections between programs (verbs_wire.c, verbs_listen.c) ---- */
+
+/* A connection of a caller, and its queue pair, if there is one. */
+struct verbs_guest {
+	struct far_guest g;
+	struct ibv_qp *qp;
+};
+
+/**
+ * struct verbs_wire - one end of a connection between programs: the table's struct far_link
+ * @conn:	of who has called; else NULL
+ * @guest:	of who has accepted
+ * @qp:		the one of conn or guest
+ * @regions:	the other end's window
+ * @ring:	RECVs; of the thread that uses end.recv
+ * @recv_serial: serial number of the queue pair in the queue set end.recv
+ * @deaf:	RECVs have failed
+ */
+struct verbs_wire {
+	struct verbs_nic *verbs;
+	struct far_end end;
+	struct verbs_conn *conn;
+	struct verbs_guest guest;
+	struct ibv_qp *qp;
+	uint32_t max_inline;
+	struct far_regions regions;
+	struct far_ring ring;
+	uint16_t recv_serial;
+	bool deaf;
+};
+
+extern const struct far_nic_call_ops verbs_call_ops;
+
+uint32_t verbs_window_key(const struct far_window *window);
+/* Attributes of the queue pair of a wire with these queue sets and this window. */
+int verbs_wire_conf(const struct far_end *end, const struct far_window *window,
+		    struct verbs_wire *wire, struct verbs_qp_conf *ret_conf);
+/* Makes a wire without queue pair and connection. -ENOMEM. */
+int verbs_wire_new(struct verbs_nic *verbs, const struct far_end *end,
+		   struct verbs_wire **ret_wire);
+/* Gives the wire its numbers in the queue sets, which the calling thread uses. -EISCONN. */
+int verbs_wire_bind(struct verbs_wire *wire);
+/* Ends and frees a wire that has no numbers. */
+void verbs_wire_free(struct verbs_wire *wire);
+/* Ends a wire, and frees its numbers. */
+void verbs_wire_hangup(struct far_nic *nic, struct far_link *link);
+/* True if the connection has ended. */
+bool verbs_wire_over(const struct verbs_wire *wire);
+/* Posts RECVs. -EAGAIN, -ENOTCONN. */
+int verbs_wire_recv(struct verbs_wire *wire, const struct far_wr *wr, unsigned nr);
+/* Records an entry of the completion queue of a RECV. */
+void verbs_wire_note(struct verbs_wire *wire, const struct ibv_wc *wc);
+
+/*
+ * Makes what answers calls. Callers must prove a name of verbs->keys, unless that is "".
+ * -errno, with a sentence in why.
+ */
+int verbs_server_new(struct verbs_nic *verbs, char *why, size_t len);
+void verbs_server_free(struct verbs_server *server);
+/* Ends a guest's connection, and destroys its queue pair, if there are such. */
+void verbs_guest_end(struct verbs_nic *verbs, struct verbs_guest *guest);
+int verbs_service_listen(struct far_qset *qset, const char *name,
+			 struct far_listener **ret_listener);
+void verbs_service_unlisten(struct far_nic *nic, struct far_listener *listener);
+int verbs_service_take(struct far_nic *nic, struct far_listener *listener,
+		       struct far_caller *ret_caller);
+int verbs_service_accept(struct far_nic *nic, struct far_caller *caller,
+			 const struct far_end *end, const struct far_window *window,
+			 const struct far_hello *answer, struct far_link **ret_link);
+void verbs_service_reject(struct far_nic *nic, struct far_caller *caller, int status);
+
+/* ---- registrations (verbs.c) ---- */
+
+/* Registers local memory in a domain, until mr_dereg(). */
+int verbs_mr_new(struct verbs_nic *verbs, struct ibv_pd *pd, void *addr, size_t len,
+		 uint32_t *ret_lkey);
 
 /* ---- queue sets (verbs_qset.c) ---- */
 
 int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		   struct far_qset **ret_qset);
 void verbs_qset_free(struct far_qset *qset);
+unsigned verbs_qset_depth(const struct far_qset *qset);
+/* Finds the completion queue of wires, and makes it on the first call. Any thread. */
+int verbs_qset_wire_cq(struct far_qset *qset, struct ibv_cq **ret_cq);
+/* Gives a wire its number idx, for operations or for RECVs. -EISCONN, -EINVAL, -ENOMEM. */
+int verbs_qset_link(struct far_qset *qset, unsigned idx, struct verbs_wire *wire);
+int verbs_qset_hear(struct far_qset *qset, unsigned idx, struct verbs_wire *wire);
+/* Frees the numbers of a wire whose queue pair is gone. */
+void verbs_qset_unlink(struct far_qset *qset, unsigned idx);
+void verbs_qset_unhear(struct far_qset *qset, unsigned idx);
 int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
 int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);

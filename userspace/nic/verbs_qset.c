@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Queue sets of verbs: queues, and one completion queue for all of them.
+ * Queue sets of verbs: queues, and a completion queue for all of them, and one for all wires,
+ * whose queue pairs other threads make and end.
  *
  * States of waiting; verbs_qset_wait() and verbs_qset_wake() change `state`:
  *
@@ -26,6 +27,7 @@
 #include "wr.h"
 
 #define POLL_BATCH	16
+#define WIRES_AT_FIRST	2u
 
 enum { SLEEP_QUIET, SLEEP_RUNG, SLEEP_SLEEPING };
 
@@ -40,6 +42,9 @@ struct verbs_qset {
 	int bell;			/* eventfd */
 	int both;			/* epoll of bell and door.channel; 0: not made yet */
 	struct verbs_doorbell db;
+	struct ibv_cq *wire_cq;		/* NULL: not made yet; atomic */
+	unsigned nr_wires;		/* numbers of wires, each with room for depth entries */
+	unsigned wire_room;		/* for how many the completion queue has room */
 	struct ibv_send_wr *wr;		/* depth elements, used during a post() */
 	struct ibv_sge *sge;
 	struct verbs_queue queue[];	/* nr_peers */
@@ -66,8 +71,6 @@ static int attr_check(const struct verbs_nic *verbs, const struct far_qset_attr 
 	if (attr->doorbell == FAR_DOORBELL_CONTEXT)
 		return -EOPNOTSUPP;
 	if (attr->depth > (unsigned)verbs->attr.max_qp_wr)
-		return -ENOMEM;
-	if ((uint64_t)attr->depth * attr->nr_peers > (unsigned)verbs->attr.max_cqe)
 		return -ENOMEM;
 	return 0;
 }
@@ -115,8 +118,7 @@ int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		err = mine->bell;
 		goto free_mine;
 	}
-	err = verbs_doorbell_open(verbs_nic_of(nic), attr->doorbell,
-				  attr->depth * attr->nr_peers, &mine->db);
+	err = verbs_doorbell_open(verbs_nic_of(nic), attr->doorbell, &mine->db);
 	if (err)
 		goto close_bell;
 	mine->stats.shared_doorbell = !mine->db.td;
@@ -139,9 +141,39 @@ void verbs_qset_free(struct far_qset *qset)
 		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
 	if (mine->both)
 		own_fd_close(mine->both);
+	if (mine->wire_cq)
+		ibv_destroy_cq(mine->wire_cq);
 	verbs_doorbell_close(&mine->db);
 	own_fd_close(mine->bell);
 	qset_free(mine);
+}
+
+unsigned verbs_qset_depth(const struct far_qset *qset)
+{
+	return ((const struct verbs_qset *)qset)->depth;
+}
+
+int verbs_qset_wire_cq(struct far_qset *qset, struct ibv_cq **ret_cq)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	struct verbs_nic *verbs = qset_nic(mine);
+	struct ibv_cq *cq;
+	int err = 0;
+
+	pthread_mutex_lock(&verbs->lock);
+	cq = mine->wire_cq;
+	if (!cq) {
+		errno = 0;
+		cq = ibv_create_cq(verbs->ctx, WIRES_AT_FIRST * mine->depth, NULL,
+				   mine->db.channel, 0);
+		err = verbs_errno(!cq);
+		mine->wire_room = WIRES_AT_FIRST;
+		/* The queue set's thread may be in poll(). */
+		__atomic_store_n(&mine->wire_cq, cq, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&verbs->lock);
+	*ret_cq = cq;
+	return err;
 }
 
 /* ---- completions ---- */
@@ -149,30 +181,51 @@ void verbs_qset_free(struct far_qset *qset)
 /* Records an entry. Ignores entries of destroyed queue pairs. */
 static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
 {
-	uint16_t idx = wc->wr_id >> 32, serial = wc->wr_id >> 48;
+	uint16_t idx = wc->wr_id >> 32, serial = (wc->wr_id >> 48) % VERBS_SERIALS;
 	struct verbs_queue *queue;
 
 	if (idx >= mine->nr_peers)
 		return;
 	queue = &mine->queue[idx];
+	if (wc->wr_id & VERBS_WR_RECV) {
+		if (!queue->recv || queue->recv->recv_serial != serial)
+			return;
+		verbs_wire_note(queue->recv, wc);
+		mine->more = true;
+		return;
+	}
 	if (!queue->qp || queue->serial != serial)
 		return;
 	verbs_queue_note(qset_nic(mine), queue, wc);
 	mine->more = true;
 }
 
-/* Takes all entries of the completion queue. */
-static int cq_drain(struct verbs_qset *mine)
+static int cq_drain_one(struct verbs_qset *mine, struct ibv_cq *cq)
 {
 	struct ibv_wc wc[POLL_BATCH];
 	int nr, i;
 
+	if (!cq)
+		return 0;
 	do {
-		nr = ibv_poll_cq(mine->db.cq, POLL_BATCH, wc);
+		nr = ibv_poll_cq(cq, POLL_BATCH, wc);
 		for (i = 0; i < nr; i++)
 			wc_note(mine, &wc[i]);
 	} while (nr == POLL_BATCH);
 	return nr < 0 ? -EIO : 0;
+}
+
+static struct ibv_cq *wire_cq_of(const struct verbs_qset *mine)
+{
+	return __atomic_load_n(&mine->wire_cq, __ATOMIC_ACQUIRE);
+}
+
+/* Takes all entries of the completion queues. */
+static int cq_drain(struct verbs_qset *mine)
+{
+	int err = cq_drain_one(mine, mine->db.cq);
+
+	return err ? err : cq_drain_one(mine, wire_cq_of(mine));
 }
 
 int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
@@ -187,8 +240,11 @@ int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 		return 0;
 	for (i = 0; i < mine->nr_peers && nr < max; i++) {
 		unsigned idx = (mine->turn + i) % mine->nr_peers;
+		struct verbs_queue *queue = &mine->queue[idx];
 
-		nr += far_ring_take(&mine->queue[idx].ring, idx, wc + nr, max - nr);
+		nr += far_ring_take(&queue->ring, idx, wc + nr, max - nr);
+		if (queue->recv)
+			nr += far_ring_take(&queue->recv->ring, idx, wc + nr, max - nr);
 	}
 	mine->turn = (mine->turn + 1) % mine->nr_peers;
 	mine->more = nr == max;
@@ -197,21 +253,37 @@ int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 
 /* ---- connecting and posting ---- */
 
+/* Finds queue number idx, and makes its ring. -EISCONN: a wire has the number. */
+static int queue_get(struct verbs_qset *mine, unsigned idx, struct verbs_queue **ret_queue)
+{
+	struct verbs_queue *queue;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	queue = &mine->queue[idx];
+	if (queue->wire)
+		return -EISCONN;
+	*ret_queue = queue;
+	return queue->ring.rec ? 0 : verbs_queue_init(qset_nic(mine), queue, mine->depth);
+}
+
+static uint16_t serial_next(struct verbs_qset *mine)
+{
+	mine->serial = (mine->serial + 1) % VERBS_SERIALS;
+	return mine->serial;
+}
+
 int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
 {
 	struct verbs_qset *mine = qset_of(qset);
 	struct verbs_nic *verbs = qset_nic(mine);
 	struct verbs_queue *queue;
-	int err;
+	int err = queue_get(mine, idx, &queue);
 
-	if (idx >= mine->nr_peers)
-		return -EINVAL;
-	queue = &mine->queue[idx];
-	if (!queue->ring.rec) {
-		err = verbs_queue_init(verbs, queue, mine->depth);
-		if (err)
-			return err;
-	}
+	if (!err && !mine->db.cq)
+		err = verbs_doorbell_cq(verbs, (uint64_t)mine->depth * mine->nr_peers, &mine->db);
+	if (err)
+		return err;
 	verbs_queue_reset(verbs, queue);
 	/* Make room for the entries of the new queue pair. */
 	err = cq_drain(mine);
@@ -219,7 +291,82 @@ int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_pee
 	if (err)
 		return err;
 	return verbs_queue_connect(verbs, queue, &mine->db, mine->depth, peer->priv,
-				   ++mine->serial);
+				   serial_next(mine));
+}
+
+/* Makes room for the entries of one more number of a wire. */
+static int wire_enter(struct verbs_qset *mine)
+{
+	const unsigned most = qset_nic(mine)->attr.max_cqe / mine->depth;
+	unsigned room = 2 * mine->wire_room;
+	int err;
+
+	if (room > most)
+		room = most;
+	/* Only this thread posts over wires. */
+	if (mine->nr_wires == mine->wire_room) {
+		if (room <= mine->wire_room || ibv_resize_cq(mine->wire_cq, room * mine->depth))
+			return -ENOMEM;
+		mine->wire_room = room;
+	}
+	err = cq_drain(mine);
+	if (!err)
+		mine->nr_wires++;
+	return err;
+}
+
+int verbs_qset_link(struct far_qset *qset, unsigned idx, struct verbs_wire *wire)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	struct verbs_nic *verbs = qset_nic(mine);
+	struct verbs_queue *queue;
+	int err = queue_get(mine, idx, &queue);
+
+	if (err)
+		return err;
+	verbs_queue_reset(verbs, queue);
+	mine->more |= far_ring_takeable(&queue->ring);
+	err = wire_enter(mine);
+	if (err)
+		return err;
+	err = verbs_queue_link(verbs, queue, wire, serial_next(mine));
+	mine->nr_wires -= err != 0;
+	return err;
+}
+
+void verbs_qset_unlink(struct far_qset *qset, unsigned idx)
+{
+	struct verbs_qset *mine = qset_of(qset);
+
+	cq_drain(mine);
+	mine->nr_wires--;
+	verbs_queue_unlink(&mine->queue[idx]);
+}
+
+int verbs_qset_hear(struct far_qset *qset, unsigned idx, struct verbs_wire *wire)
+{
+	struct verbs_qset *mine = qset_of(qset);
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	if (mine->queue[idx].recv)
+		return -EISCONN;
+	err = wire_enter(mine);
+	if (err)
+		return err;
+	wire->recv_serial = serial_next(mine);
+	mine->queue[idx].recv = wire;
+	return 0;
+}
+
+void verbs_qset_unhear(struct far_qset *qset, unsigned idx)
+{
+	struct verbs_qset *mine = qset_of(qset);
+
+	cq_drain(mine);
+	mine->nr_wires--;
+	mine->queue[idx].recv = NULL;
 }
 
 /* Whether the device can send messages of these lengths. */
@@ -231,6 +378,18 @@ static bool lengths_ok(const struct verbs_nic *verbs, const struct far_wr *wr, u
 		if (wr[i].len > verbs->max_msg)
 			return false;
 	return true;
+}
+
+static int post_recv(struct verbs_qset *mine, unsigned idx, const struct far_wr *wr, unsigned nr)
+{
+	int err = far_wr_check_recv(wr, nr);
+
+	if (err)
+		return err;
+	err = mine->queue[idx].recv ? verbs_wire_recv(mine->queue[idx].recv, wr, nr) : -ENOTCONN;
+	if (!err)
+		far_wr_count(&mine->stats, wr, nr);
+	return err;
 }
 
 int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
@@ -245,14 +404,18 @@ int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr
 		return 0;
 	if (nr > mine->depth)
 		return -E2BIG;
-	queue = &mine->queue[idx];
-	if (!queue->connected)
-		return -ENOTCONN;
 	err = far_wr_check(wr, nr, qset->nic->ops->caps);
 	if (!err && !lengths_ok(qset_nic(mine), wr, nr))
 		err = -EINVAL;
 	if (err)
 		return err;
+	if (far_wr_has(wr, nr, FAR_NIC_RECV))
+		return post_recv(mine, idx, wr, nr);
+	queue = &mine->queue[idx];
+	if (!queue->connected)
+		return -ENOTCONN;
+	if (!queue->wire && far_wr_has(wr, nr, FAR_NIC_WRITE_IMM))
+		return -EOPNOTSUPP;
 	if (!far_ring_has_room(&queue->ring, mine->depth, nr))
 		return -EAGAIN;
 	verbs_queue_post(queue, idx, wr, nr, mine->wr, mine->sge);
@@ -289,13 +452,10 @@ static bool qset_spin(struct verbs_qset *mine, uint64_t until)
 static void events_take(struct verbs_qset *mine)
 {
 	struct ibv_cq *cq;
-	unsigned nr = 0;
 	void *context;
 
 	while (!ibv_get_cq_event(mine->db.channel, &cq, &context))
-		nr++;
-	if (nr)
-		ibv_ack_cq_events(mine->db.cq, nr);
+		ibv_ack_cq_events(cq, 1);
 }
 
 /* False: the time is up. */
@@ -322,6 +482,14 @@ static uint32_t sleep_end(struct verbs_qset *mine)
 	return __atomic_exchange_n(&mine->state, SLEEP_QUIET, __ATOMIC_ACQ_REL);
 }
 
+static int cqs_arm(struct verbs_qset *mine)
+{
+	struct ibv_cq *wire_cq = wire_cq_of(mine);
+
+	return (mine->db.cq && ibv_req_notify_cq(mine->db.cq, 0)) ||
+	       (wire_cq && ibv_req_notify_cq(wire_cq, 0));
+}
+
 /* From here on wake() and completions make descriptors readable. False: do not sleep. */
 static bool sleep_begin(struct verbs_qset *mine)
 {
@@ -331,7 +499,7 @@ static bool sleep_begin(struct verbs_qset *mine)
 	if (__atomic_compare_exchange_n(&mine->state, &state, SLEEP_SLEEPING, false,
 					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE) &&
 	    /* Entries that came before ibv_req_notify_cq() make no event: look again. */
-	    !ibv_req_notify_cq(mine->db.cq, 0) && !cq_drain(mine) && !mine->more)
+	    !cqs_arm(mine) && !cq_drain(mine) && !mine->more)
 		return true;
 	sleep_end(mine);
 	return false;

@@ -17,13 +17,19 @@ int verbs_queue_init(struct verbs_nic *verbs, struct verbs_queue *queue, unsigne
 	return 0;
 }
 
+static void copies_drop(struct verbs_queue *queue)
+{
+	if (queue->copies_mr)
+		ibv_dereg_mr(queue->copies_mr);
+	queue->copies_mr = NULL;
+}
+
 void verbs_queue_fini(struct verbs_nic *verbs, struct verbs_queue *queue)
 {
 	if (!queue->ring.rec)
 		return;
 	verbs_queue_reset(verbs, queue);
-	if (queue->copies_mr)
-		ibv_dereg_mr(queue->copies_mr);
+	copies_drop(queue);
 	free(queue->copies);
 	far_ring_fini(&queue->ring);
 }
@@ -37,27 +43,39 @@ void verbs_queue_reset(struct verbs_nic *verbs, struct verbs_queue *queue)
 	queue->connected = false;
 }
 
-/* Memory for inline data of a device that takes less than FAR_NIC_MAX_INLINE. */
-static int copies_make(struct verbs_nic *verbs, struct verbs_queue *queue)
+/* Memory for inline data of a device that takes less than FAR_NIC_MAX_INLINE, in a domain. */
+static int copies_make(struct ibv_pd *pd, struct verbs_queue *queue)
 {
 	size_t len = ((size_t)queue->ring.mask + 1) * FAR_NIC_MAX_INLINE;
 
-	if (queue->copies_mr)
+	if (queue->max_inline >= FAR_NIC_MAX_INLINE || (queue->copies_mr &&
+	    queue->copies_mr->pd == pd))
 		return 0;
+	copies_drop(queue);
 	if (!queue->copies)
 		queue->copies = aligned_alloc(64, len);
 	if (!queue->copies)
 		return -ENOMEM;
 	errno = 0;
-	queue->copies_mr = ibv_reg_mr(verbs->pd, queue->copies, len, 0);
+	queue->copies_mr = ibv_reg_mr(pd, queue->copies, len, 0);
 	return verbs_errno(!queue->copies_mr);
+}
+
+static void queue_begin(struct verbs_queue *queue, struct ibv_qp *qp,
+			const struct far_regions *regions, uint16_t serial)
+{
+	queue->regions = regions;
+	queue->qp = qp;
+	queue->qpn = qp->qp_num;
+	queue->serial = serial;
+	queue->connected = true;
 }
 
 int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
 			const struct verbs_doorbell *db, unsigned depth,
 			struct verbs_peer *peer, uint16_t serial)
 {
-	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->id);
+	struct odrp_far_hello hello = far_hello(ODRP_FAR_QUEUE, peer->attach.id);
 	const struct verbs_qp_conf conf = {
 		.pd = db->pd, .cq = db->cq, .depth = depth,
 		.ret_inline = &queue->max_inline,
@@ -70,19 +88,40 @@ int verbs_queue_connect(struct verbs_nic *verbs, struct verbs_queue *queue,
 		queue->conn = NULL;
 		return err == -EHOSTUNREACH || err == -ECONNREFUSED ? -EHOSTDOWN : err;
 	}
-	if (queue->max_inline < FAR_NIC_MAX_INLINE)
-		err = copies_make(verbs, queue);
+	err = copies_make(verbs->pd, queue);
 	if (err) {
 		verbs_conn_end(verbs, queue->conn);
 		queue->conn = NULL;
 		return err;
 	}
-	queue->peer = peer;
-	queue->qp = queue->conn->id->qp;
-	queue->qpn = queue->qp->qp_num;
-	queue->serial = serial;
-	queue->connected = true;
+	queue_begin(queue, queue->conn->id->qp, &peer->attach.regions, serial);
 	return 0;
+}
+
+int verbs_queue_link(struct verbs_nic *verbs, struct verbs_queue *queue,
+		     struct verbs_wire *wire, uint16_t serial)
+{
+	int err;
+
+	queue->max_inline = wire->max_inline;
+	err = copies_make(wire->qp->pd, queue);
+	if (err)
+		return err;
+	queue->wire = wire;
+	queue_begin(queue, wire->qp, &wire->regions, serial);
+	return 0;
+}
+
+void verbs_queue_unlink(struct verbs_queue *queue)
+{
+	queue->wire = NULL;
+	queue->qp = NULL;
+	/* The window's domain may go. */
+	copies_drop(queue);
+	/* Forgets what is not done: it has no completion. */
+	queue->ring.freed = queue->ring.run = queue->ring.done = queue->ring.posted;
+	queue->ring.fail_status = 0;
+	queue->connected = false;
 }
 
 /* ---- posting ---- */
@@ -102,7 +141,9 @@ static void wr_name_op(const struct far_wr *from, uint64_t addr, uint32_t rkey,
 		return;
 	default:
 		wr->opcode = from->op == FAR_NIC_READ ? IBV_WR_RDMA_READ :
-			     IBV_WR_RDMA_WRITE;
+			     from->op == FAR_NIC_WRITE ? IBV_WR_RDMA_WRITE :
+			     IBV_WR_RDMA_WRITE_WITH_IMM;
+		wr->imm_data = cpu_to_be32(from->arg[0]);
 		wr->wr.rdma.remote_addr = addr;
 		wr->wr.rdma.rkey = rkey;
 	}
@@ -136,8 +177,7 @@ static void wr_fill(const struct verbs_queue *queue, uint16_t idx,
 		    const struct far_wr *from, uint32_t at, struct ibv_send_wr *wr,
 		    struct ibv_sge *sge)
 {
-	const struct far_region *region = far_regions_of(&queue->peer->regions,
-							 from->remote);
+	const struct far_region *region = far_regions_of(queue->regions, from->remote);
 
 	*wr = (struct ibv_send_wr) {
 		.wr_id = verbs_wr_id(queue->serial, idx, at),
@@ -170,23 +210,28 @@ void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_
 
 /* ---- completions ---- */
 
+static bool queue_over(struct verbs_nic *verbs, const struct verbs_queue *queue)
+{
+	return queue->wire ? verbs_wire_over(queue->wire) :
+	       verbs_conn_state(verbs, queue->conn) == VERBS_CONN_OVER;
+}
+
 static int status_of(struct verbs_nic *verbs, const struct verbs_queue *queue,
 		     const struct far_ring_rec *rec, enum ibv_wc_status status)
 {
-	const struct far_regions *regions = &queue->peer->regions;
-
 	switch (status) {
 	case IBV_WC_LOC_PROT_ERR:
 		return -EFAULT;
 	case IBV_WC_REM_ACCESS_ERR:
 	case IBV_WC_REM_INV_REQ_ERR:
-		return far_regions_refused(regions, rec->op, rec->remote, rec->len);
+		/* A window's key gives all rights. */
+		return queue->wire ? -EFAULT :
+		       far_regions_refused(queue->regions, rec->op, rec->remote, rec->len);
 	case IBV_WC_RETRY_EXC_ERR:
 		return -ETIMEDOUT;
 	case IBV_WC_WR_FLUSH_ERR:
-		/* A flush without an earlier error: the memory node has ended the connection. */
-		return verbs_conn_state(verbs, queue->conn) == VERBS_CONN_OVER ?
-		       -EHOSTDOWN : -EIO;
+		/* A flush without an earlier error: the peer has ended the connection. */
+		return queue_over(verbs, queue) ? -EHOSTDOWN : -EIO;
 	default:
 		return -EIO;
 	}

@@ -8,12 +8,12 @@
 #define NO_INLINE	(FAR_WR_SIGNALED | FAR_WR_FENCE)
 #define ANY_FLAG	(NO_INLINE | FAR_WR_INLINE)
 
-/* What an operation of a kind may look like, and what its payload is. */
+/* The form that an operation of a kind may have, and its payload. */
 struct kind {
 	uint32_t min_len, max_len;
 	uint8_t flags;		/* FAR_WR_* that it may have */
 	uint8_t align;		/* of remote, less 1 */
-	uint8_t needs;		/* FAR_NIC_CAP_* */
+	uint16_t needs;		/* FAR_NIC_CAP_* */
 	uint8_t operands;	/* payload beside len, in bytes */
 };
 
@@ -22,9 +22,9 @@ static const struct kind kinds[FAR_NIC_NR_OPS] = {
 	[FAR_NIC_WRITE] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG },
 	[FAR_NIC_CAS] = { 8, 8, NO_INLINE, .align = 7, .operands = 16 },
 	[FAR_NIC_FAA] = { 8, 8, NO_INLINE, .align = 7, .operands = 8 },
-	[FAR_NIC_WRITE_IMM] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG, .needs = FAR_NIC_CAP_MSG },
+	[FAR_NIC_WRITE_IMM] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG, .needs = FAR_NIC_CAP_IMM },
 	[FAR_NIC_SEND] = { 0, FAR_NIC_MAX_LEN, ANY_FLAG, .needs = FAR_NIC_CAP_MSG },
-	[FAR_NIC_RECV] = { 0, FAR_NIC_MAX_LEN, NO_INLINE, .needs = FAR_NIC_CAP_MSG },
+	[FAR_NIC_RECV] = { 0, 0, FAR_WR_SIGNALED, .needs = FAR_NIC_CAP_IMM },
 };
 
 static int check_one(const struct far_wr *wr, unsigned caps)
@@ -51,6 +51,24 @@ int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps)
 	for (i = 0; i < nr && !err; i++)
 		err = check_one(&wr[i], caps);
 	return err;
+}
+
+bool far_wr_has(const struct far_wr *wr, unsigned nr, enum far_nic_op op)
+{
+	while (nr--)
+		if (wr[nr].op == op)
+			return true;
+	return false;
+}
+
+int far_wr_check_recv(const struct far_wr *wr, unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		if (wr[i].op != FAR_NIC_RECV)
+			return -EINVAL;
+	return 0;
 }
 
 void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice)

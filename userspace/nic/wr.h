@@ -11,6 +11,11 @@
  */
 int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps);
 
+/* True if one of the operations is of that kind. */
+bool far_wr_has(const struct far_wr *wr, unsigned nr, enum far_nic_op op);
+/* RECVs go to a queue of their own. -EINVAL: the list has something else. */
+int far_wr_check_recv(const struct far_wr *wr, unsigned nr);
+
 /*
  * Overwrites the local memory of an operation that has failed with status, since its
  * contents are undefined then. Back ends that inject faults call this before they return

@@ -9,6 +9,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
+struct sim_attach *sim_attach_new(struct sim_cn *cn, struct sim_space *space,
+				  unsigned rights)
+{
+	struct sim_attach *attach = calloc(1, sizeof(*attach));
+
+	if (!attach)
+		return NULL;
+	attach->cn = cn;
+	attach->space = space;
+	space->refs++;
+	attach->mn = space->mn;
+	attach->rights = rights;
+	attach->refs = 1;
+	attach->next = cn->sim->attaches;
+	cn->sim->attaches = attach;
+	return attach;
+}
+
 int sim_attach(struct far_nic *nic, const char *node, const char *space,
 	       unsigned rights, struct far_peer *ret_peer)
 {
@@ -20,18 +38,10 @@ int sim_attach(struct far_nic *nic, const char *node, const char *space,
 	err = sim_host_ops.map(nic, node, space, &map);
 	if (err)
 		return err;
-	attach = calloc(1, sizeof(*attach));
-	if (!attach) {
-		sim_host_ops.unmap(nic, &map);
+	attach = sim_attach_new(cn, map.priv, rights);
+	sim_host_ops.unmap(nic, &map);
+	if (!attach)
 		return -ENOMEM;
-	}
-	attach->cn = cn;
-	attach->space = map.priv;
-	attach->mn = &cn->sim->mns[attach->space->node];
-	attach->rights = rights;
-	attach->refs = 1;
-	attach->next = cn->sim->attaches;
-	cn->sim->attaches = attach;
 	ret_peer->nr_regions = 1;
 	ret_peer->region[0] = (struct far_region) {
 		.size = map.size,
@@ -53,7 +63,6 @@ static void claims_free(struct sim_attach *attach)
 
 void sim_attach_put(struct sim_attach *attach)
 {
-	struct far_host_map map = { .priv = attach->space };
 	struct sim_attach **at;
 
 	if (--attach->refs)
@@ -61,7 +70,7 @@ void sim_attach_put(struct sim_attach *attach)
 	for (at = &attach->cn->sim->attaches; *at != attach; at = &(*at)->next)
 		;
 	*at = attach->next;
-	sim_host_ops.unmap(&attach->cn->nic, &map);
+	sim_space_put(attach->space);
 	free(attach);
 }
 
@@ -154,6 +163,8 @@ int sim_fence(struct far_nic *nic, struct far_peer *peer, unsigned client)
 
 	if (client >= SIM_CLIENTS)
 		return -EINVAL;
+	if (attach->mn->dead)
+		return -EHOSTDOWN;
 	if (claim_holder(attach, client))
 		return -EBUSY;
 	dead_cut(attach);

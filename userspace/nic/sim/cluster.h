@@ -97,6 +97,7 @@ enum sim_qp_state { SIM_QP_NONE, SIM_QP_UP, SIM_QP_BROKEN };
 struct sim_qp {
 	struct far_sim *sim;
 	struct sim_cn *cn;
+	struct far_link *link;		/* NULL: it leads to a memory node */
 	struct sim_mn *mn;
 	struct sim_attach *attach;
 	struct sim_share *share;
@@ -112,6 +113,7 @@ struct sim_qp {
 	struct sim_req *first, **end, *send;
 	unsigned rung;			/* requests that the NIC knows and has not sent */
 	unsigned rd_out;		/* READs and atomics that were sent and not answered */
+	uint64_t posted_ns;		/* when the last list was posted */
 	uint64_t last_arrival;		/* of a request at the memory node, to keep order */
 	/* requests at the memory node that wait until the first one has executed */
 	struct sim_req *wait_first, **wait_end;
@@ -143,6 +145,7 @@ struct sim_qset {
 	unsigned nr_raw;		/* CQEs of this queue set in share->raw */
 	struct sim_thread *waiter;
 	int woken;
+	int landed;			/* the window of a connection has changed */
 	struct far_qset_stats stats;
 	struct sim_qset *next;		/* in the compute node */
 };
@@ -174,7 +177,7 @@ struct sim_thread {
 struct sim_space {
 	char name[ODRP_FAR_NAME_MAX + 1];
 	uint64_t off, size;
-	unsigned node;
+	struct sim_mn *mn;
 	int published, removed;
 	unsigned refs;			/* number of maps and attachments */
 	struct sim_space *next;		/* in the order of off */
@@ -217,6 +220,20 @@ struct sim_mn {
 	struct sim_busy busy[SIM_BUSY_SETS][SIM_BUSY_WAYS];
 };
 
+/* One end of a connection between compute nodes. */
+struct far_link {
+	struct sim_event event;		/* the other end's death is noticed */
+	struct sim_cn *cn;
+	struct sim_qp *qp;
+	struct far_link *other;		/* NULL: it has hung up */
+	struct sim_qset *recv;
+	unsigned recv_idx;
+	struct sim_req *recvs, **recvs_end;	/* RECVs that wait */
+	unsigned nr_recvs;
+	int over;			/* no more RECVs: the other end is gone */
+	struct far_link *next;		/* in the compute node */
+};
+
 struct sim_mr {
 	uintptr_t start, end;		/* end 0: free */
 };
@@ -240,6 +257,8 @@ struct sim_cn {
 	struct sim_doorbell *doorbells;	/* of the process's device context */
 	struct sim_mr *mrs;
 	unsigned nr_mrs;
+	struct sim_mn *memory;		/* its windows, and the NIC's side of them; or NULL */
+	struct far_link *links;
 	struct far_sim_cn_stats stats;
 };
 
@@ -259,6 +278,7 @@ struct far_sim {
 	struct sim_cn *cns;
 	struct sim_mn *mns;
 	struct sim_attach *attaches;
+	struct far_listener *listeners;
 	struct far_stacks stacks;
 	struct sim_thread outside;
 	struct sim_thread *current;
@@ -279,9 +299,15 @@ static inline struct sim_req *sim_req_of(struct sim_event *event)
 	return (struct sim_req *)event;
 }
 
+static inline int sim_req_writes(const struct sim_req *req)
+{
+	return req->wr.op == FAR_NIC_WRITE || req->wr.op == FAR_NIC_WRITE_IMM;
+}
+
+/* READs and atomics. */
 static inline int sim_req_reads(const struct sim_req *req)
 {
-	return req->wr.op != FAR_NIC_WRITE;
+	return !sim_req_writes(req);
 }
 
 static inline int sim_req_is_atomic(const struct sim_req *req)
@@ -352,6 +378,11 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 void sim_qset_free(struct far_qset *qset);
 int sim_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
 void sim_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
+/* Makes queue pair idx of the queue set lead to the attachment, without other requests. */
+int sim_qp_open(struct sim_qset *qset, unsigned idx, struct sim_attach *attach,
+		struct sim_qp **ret_qp);
+/* Ends the queue pair's connection, and drops its reference to the attachment. */
+void sim_qp_stop(struct sim_qp *qp, int complete);
 
 /* post.c */
 int sim_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
@@ -379,6 +410,20 @@ void sim_qp_flush(struct sim_qp *qp, int complete);
  */
 void sim_qp_orphan(struct sim_qp *qp);
 
+/* call.c: windows, services, and connections between compute nodes */
+extern const struct far_nic_call_ops sim_call_ops;
+void sim_listeners_free(struct far_sim *sim);
+/* Forgets the link; its RECVs have no completion. */
+void sim_hangup(struct far_link *link);
+int sim_link_recv(struct sim_qset *qset, unsigned idx, const struct far_wr *wr,
+		  unsigned nr);
+/* Whether a WRITE_IMM must wait for a RECV of the other end. */
+int sim_req_stalls(const struct sim_req *req);
+/* The request has changed the other end's window: completes a RECV, wakes a waiter. */
+void sim_req_landed(struct sim_req *req);
+/* Lets the ends of all connections to the compute node, which is dead, notice that. */
+void sim_links_mourn(struct sim_cn *cn);
+
 /* nic.c */
 void sim_req_ring(struct sim_event *event);
 /* Lets the answer reach the initiator's NIC at time `at`. */
@@ -386,6 +431,8 @@ void sim_req_reply(struct sim_req *req, uint64_t at);
 
 /* node.c */
 void sim_req_arrive(struct sim_event *event);
+/* Executes the first waiting request of the queue pair, or a piece; an event. */
+void sim_req_later(struct sim_event *event);
 /* Checks rights and bounds at the memory node: 0, -EACCES or -EFAULT. */
 int sim_req_check(const struct sim_req *req);
 
@@ -401,6 +448,12 @@ void sim_detach(struct far_nic *nic, struct far_peer *peer);
 int sim_claim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 void sim_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client);
 int sim_fence(struct far_nic *nic, struct far_peer *peer, unsigned client);
+int sim_space_new(struct sim_mn *mn, const char *name, uint64_t size,
+		  struct sim_space **ret_space);
+void sim_space_put(struct sim_space *space);
+/* An attachment of cn to the space, with all rights; takes a reference to the space. */
+struct sim_attach *sim_attach_new(struct sim_cn *cn, struct sim_space *space,
+				  unsigned rights);
 void sim_spaces_free(struct sim_mn *mn);
 void sim_attach_put(struct sim_attach *attach);
 void sim_attaches_free(struct far_sim *sim);
@@ -416,7 +469,9 @@ static inline int sim_chance(struct far_sim *sim, unsigned what, double probabil
 	return sim->attr.adversary & what && far_rng_unit(&sim->fate) < probability;
 }
 
-/* sim.c: the last cluster that the calling thread of the system has made, or NULL */
+/* sim.c: memory for the compute node's windows. -ENOMEM. */
+int sim_cn_memory(struct sim_cn *cn);
+/* The last cluster that the calling thread of the system has made, or NULL */
 struct far_sim *sim_last(void);
 
 #endif

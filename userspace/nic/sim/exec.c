@@ -76,6 +76,8 @@ int sim_req_execute(struct sim_req *req)
 	if (req->piece < req->pieces)
 		return 0;
 	req->executed = 1;
+	if (req->qp->link && req->wr.op != FAR_NIC_READ)
+		sim_req_landed(req);
 	sim_trace(req->qp->sim, 1, (uint64_t)req->wr.op << 48 ^ req->wr.remote);
 	return 1;
 }

@@ -82,6 +82,7 @@ void sim_cn_die(struct sim_cn *cn)
 		return;
 	cn->dead = 1;
 	sim_trace(sim, 3, cn->idx);
+	sim_links_mourn(cn);
 	for (qp = cn->qps; qp; qp = qp->next)
 		sim_qp_orphan(qp);
 	for (thread = sim->threads; thread; thread = thread->next)
@@ -112,6 +113,12 @@ void far_sim_kill_mn_at(struct far_sim *sim, unsigned mn, uint64_t at_ns)
 	sim_wheel_remove(&sim->wheel, death);
 	death->fire = mn_die;
 	sim_wheel_add(&sim->wheel, death, at_ns);
+}
+
+void far_sim_revive_mn(struct far_sim *sim, unsigned mn)
+{
+	sim->mns[mn].dead = 0;
+	sim_trace(sim, 5, mn);
 }
 
 int far_sim_cn_dead(const struct far_sim *sim, unsigned cn)

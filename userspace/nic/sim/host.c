@@ -34,11 +34,6 @@ static struct sim_space *space_find(struct sim_mn *mn, const char *name)
 	return NULL;
 }
 
-static struct sim_mn *space_node(struct far_sim *sim, const struct sim_space *space)
-{
-	return &sim->mns[space->node];
-}
-
 static void space_free(struct sim_mn *mn, struct sim_space *space)
 {
 	struct sim_space **at;
@@ -51,10 +46,10 @@ static void space_free(struct sim_mn *mn, struct sim_space *space)
 	free(space);
 }
 
-static void space_put(struct far_sim *sim, struct sim_space *space)
+void sim_space_put(struct sim_space *space)
 {
 	if (!--space->refs && (space->removed || !space->published))
-		space_free(space_node(sim, space), space);
+		space_free(space->mn, space);
 }
 
 /*
@@ -77,8 +72,8 @@ static struct sim_space **hole_find(struct sim_mn *mn, uint64_t size, uint64_t *
 	return at;
 }
 
-static int space_new(struct sim_mn *mn, const char *name, uint64_t size,
-		     struct sim_space **ret_space)
+int sim_space_new(struct sim_mn *mn, const char *name, uint64_t size,
+		  struct sim_space **ret_space)
 {
 	struct sim_space *space, **at;
 	uint64_t off;
@@ -90,7 +85,7 @@ static int space_new(struct sim_mn *mn, const char *name, uint64_t size,
 	if (!space)
 		return -ENOMEM;
 	snprintf(space->name, sizeof(space->name), "%s", name);
-	space->node = mn->idx;
+	space->mn = mn;
 	space->off = off;
 	space->size = size;
 	space->refs = 1;
@@ -100,10 +95,9 @@ static int space_new(struct sim_mn *mn, const char *name, uint64_t size,
 	return 0;
 }
 
-static void map_fill(struct far_sim *sim, struct sim_space *space,
-		     struct far_host_map *ret_map)
+static void map_fill(struct sim_space *space, struct far_host_map *ret_map)
 {
-	ret_map->addr = space_node(sim, space)->base + space->off;
+	ret_map->addr = space->mn->base + space->off;
 	ret_map->size = space->size;
 	ret_map->priv = space;
 }
@@ -122,19 +116,18 @@ static int host_create(struct far_nic *nic, const char *node, const char *name,
 		return -EINVAL;
 	if (space_find(mn, name))
 		return -EEXIST;
-	err = space_new(mn, name, size, &space);
+	err = sim_space_new(mn, name, size, &space);
 	if (err)
 		return err;
-	map_fill(sim, space, ret_map);
+	map_fill(space, ret_map);
 	return 0;
 }
 
 static int host_publish(struct far_nic *nic, struct far_host_map *map)
 {
-	struct far_sim *sim = sim_cn_of(nic)->sim;
 	struct sim_space *space = map->priv;
 
-	if (space_find(space_node(sim, space), space->name))
+	if (space_find(space->mn, space->name))
 		return -EEXIST;
 	space->published = 1;
 	return 0;
@@ -153,13 +146,13 @@ static int host_map(struct far_nic *nic, const char *node, const char *name,
 	if (!space)
 		return -ENOENT;
 	space->refs++;
-	map_fill(sim, space, ret_map);
+	map_fill(space, ret_map);
 	return 0;
 }
 
 static void host_unmap(struct far_nic *nic, struct far_host_map *map)
 {
-	space_put(sim_cn_of(nic)->sim, map->priv);
+	sim_space_put(map->priv);
 }
 
 static int host_remove(struct far_nic *nic, const char *node, const char *name)

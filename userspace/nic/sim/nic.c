@@ -24,7 +24,7 @@ static double bytes_ns(const struct sim_profile *p, uint64_t bytes)
 
 static double send_ns(const struct sim_profile *p, const struct sim_req *req)
 {
-	int is_write = req->wr.op == FAR_NIC_WRITE;
+	int is_write = sim_req_writes(req);
 	double op = is_write ? p->write_op_ns : p->read_op_ns;
 	double bytes = bytes_ns(p, is_write ? req->wr.len : 0);
 
@@ -148,7 +148,7 @@ static double wqe_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 	const struct sim_profile *p = &cn->sim->profile;
 	double nr = cn->outstanding;
 
-	if (req->wr.op == FAR_NIC_WRITE && nr >= p->write_cliff)
+	if (sim_req_writes(req) && nr >= p->write_cliff)
 		return p->write_cliff_op_ns;
 	if (nr > p->wqe_slots && far_rng_unit(&cn->sim->rng) * nr >= p->wqe_slots)
 		return p->wqe_miss_op_ns;

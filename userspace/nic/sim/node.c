@@ -67,8 +67,6 @@ static void req_reply(struct sim_req *req)
 	sim_req_reply(req, sim_ns(ps + qp->cn->half_rtt_ps));
 }
 
-static void req_later(struct sim_event *event);
-
 /* How long the adversary delays the request or its next piece, in ns; may tear it. */
 static uint64_t req_hold(struct sim_req *req)
 {
@@ -95,11 +93,13 @@ static int req_try(struct sim_req *req)
 		req_reply(req);
 		return 1;
 	}
+	if (sim_req_stalls(req))
+		return 0;
 	if (sim_req_is_atomic(req))
 		at = busy_reserve(req);
 	at += req_hold(req);
 	if (at > wheel->now) {
-		req->event.fire = req_later;
+		req->event.fire = sim_req_later;
 		sim_wheel_add(wheel, &req->event, at);
 		return 0;
 	}
@@ -122,8 +122,8 @@ static void wait_pop(struct sim_qp *qp)
 		qp->wait_end = &qp->wait_first;
 }
 
-/* Executes the first waiting request, or a piece; then all that need not wait any more. */
-static void req_later(struct sim_event *event)
+/* Then executes all requests that need not wait any more. */
+void sim_req_later(struct sim_event *event)
 {
 	struct sim_req *req = sim_req_of(event);
 	struct sim_qp *qp = req->qp;
@@ -145,7 +145,7 @@ static int req_passes(const struct sim_req *req)
 	struct far_sim *sim = req->qp->sim;
 	const struct sim_req *other;
 
-	if (sim_req_reads(req) || sim_req_check(req) ||
+	if (req->wr.op != FAR_NIC_WRITE || sim_req_check(req) ||
 	    !sim_chance(sim, FAR_SIM_TEAR, sim->odds.pass))
 		return 0;
 	for (other = req->qp->wait_first; other; other = other->wait_next)
@@ -168,7 +168,7 @@ void sim_req_arrive(struct sim_event *event)
 	struct sim_mn *mn = qp->mn;
 	struct far_sim *sim = qp->sim;
 
-	if (mn->dead || qp->attach->space->removed) {
+	if (mn->dead || qp->attach->space->removed || (qp->link && !qp->link->other)) {
 		req->status = -EHOSTDOWN;
 		qp->refused = 1;
 		sim_req_reply(req, sim->wheel.now + sim->profile.dead_ns);

@@ -15,6 +15,12 @@ static int qset_has_cqe(const struct sim_qset *qset)
 	return qset->ready || qset->nr_raw;
 }
 
+/* Whether wait() returns at once. */
+static int qset_has_reason(const struct sim_qset *qset)
+{
+	return qset_has_cqe(qset) || qset->woken || qset->landed;
+}
+
 static void qset_push(struct sim_qset *qset, struct sim_req *req)
 {
 	req->next = NULL;
@@ -82,7 +88,8 @@ static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max
 			.status = req->status,
 			.syndrome = -req->status,
 			.len = req->status ? 0 : req->wr.len,
-			.peer = req->qp->idx,
+			.imm = req->wr.op == FAR_NIC_RECV ? req->wr.arg[0] : 0,
+			.peer = req->wr.op == FAR_NIC_RECV ? req->wr.remote : req->qp->idx,
 			.op = req->wr.op,
 		};
 		sim_cqe_done(req);
@@ -138,15 +145,15 @@ int sim_wait(struct far_qset *far_qset, uint64_t until)
 	struct sim_thread *self = sim->current;
 
 	sim_settle(sim);
-	if (!qset_has_cqe(qset) && !qset->woken && until > sim->wheel.now) {
+	if (!qset_has_reason(qset) && until > sim->wheel.now) {
 		qset->waiter = self;
 		if (until != UINT64_MAX)
 			sim_wheel_add(&sim->wheel, &self->event, until);
 		sim_block(sim, SIM_WAIT);
 		qset->waiter = NULL;
 	}
-	if (qset_has_cqe(qset) || qset->woken) {
-		qset->woken = 0;
+	if (qset_has_reason(qset)) {
+		qset->woken = qset->landed = 0;
 		return 0;
 	}
 	return sim->wheel.now >= until ? -ETIME : 0;

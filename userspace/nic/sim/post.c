@@ -56,6 +56,20 @@ static int mr_holds(const struct sim_cn *cn, const struct far_wr *wr)
 	return at >= mr->start && at <= mr->end && wr->len <= mr->end - at;
 }
 
+/* Only a connection between compute nodes has RECVs, which have a list of their own. */
+static int post_check_ops(const struct sim_qp *qp, const struct far_wr *wr, unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		if (wr[i].op == FAR_NIC_RECV)
+			return -EINVAL;
+		if (wr[i].op == FAR_NIC_WRITE_IMM && !qp->link)
+			return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
 static int post_check(const struct sim_qset *qset, unsigned idx, const struct far_wr *wr,
 		      unsigned nr)
 {
@@ -71,6 +85,8 @@ static int post_check(const struct sim_qset *qset, unsigned idx, const struct fa
 	if (!qp || qp->state != SIM_QP_UP)
 		return -ENOTCONN;
 	err = far_wr_check(wr, nr, qset->qset.nic->ops->caps);
+	if (!err)
+		err = post_check_ops(qp, wr, nr);
 	if (!err && qp->used + nr > share->depth)
 		err = -EAGAIN;
 	return err;
@@ -163,6 +179,12 @@ static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 	double slow = qp->cn->slow;
 	int moved;
 
+	/*
+	 * The thread that had the queue set before may be ahead of the cluster's clock. In a
+	 * group the lock of the queue pair keeps the order.
+	 */
+	if (!qp->share->shared && sim_local_now(sim) < qp->posted_ns)
+		self->lag += qp->posted_ns - sim_local_now(sim);
 	if (qp->share->shared) {
 		sim_settle(sim);
 		sim_lock_take(&qp->lock, &moved);
@@ -184,6 +206,7 @@ static int qp_ring(struct sim_qp *qp, struct sim_req *first, unsigned nr)
 		sim_lock_drop(&doorbell->lock, sim_local_now(sim));
 	if (qp->share->shared)
 		sim_lock_drop(&qp->lock, sim_local_now(sim));
+	qp->posted_ns = sim_local_now(sim);
 	/* The list may have been cancelled meanwhile. */
 	if (!first->done)
 		sim_wheel_add(&sim->wheel, &first->event, sim_local_now(sim));
@@ -197,8 +220,11 @@ int sim_post(struct far_qset *far_qset, unsigned idx, const struct far_wr *wr, u
 	struct sim_req *first;
 	struct sim_qp *qp;
 	unsigned live;
-	int err = post_check(qset, idx, wr, nr);
+	int err;
 
+	if (nr && wr[0].op == FAR_NIC_RECV)
+		return sim_link_recv(qset, idx, wr, nr);
+	err = post_check(qset, idx, wr, nr);
 	if (err || !nr)
 		return err;
 	qp = qset->share->qp[idx];

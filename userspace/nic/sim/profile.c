@@ -91,7 +91,8 @@ static int profile_set(struct sim_profile *profile, const char *name, const char
 	char *end;
 
 	if (i == NR_PARAMS) {
-		snprintf(why, why_len, "%s: no parameter of a profile", name);
+		snprintf(why, why_len, "%s: no parameter of a profile; expected one of "
+			 "those in cx6-200.ini", name);
 		return -ENOENT;
 	}
 	number = strtod(value, &end);

@@ -54,8 +54,7 @@ free_share:
 	return -ENOMEM;
 }
 
-/* Ends the queue pair's connection, and drops its reference to the attachment. */
-static void qp_stop(struct sim_qp *qp, int complete)
+void sim_qp_stop(struct sim_qp *qp, int complete)
 {
 	sim_qp_flush(qp, complete);
 	if (qp->attach)
@@ -72,7 +71,7 @@ static void share_free(struct sim_share *share)
 
 	for (i = 0; i < share->nr_peers; i++)
 		if (share->qp[i])
-			qp_stop(share->qp[i], 0);
+			sim_qp_stop(share->qp[i], 0);
 	for (at = &cn->shares; *at != share; at = &(*at)->next)
 		;
 	*at = share->next;
@@ -250,8 +249,31 @@ int sim_connect(struct far_qset *far_qset, unsigned idx, const struct far_peer *
 	qp = share->qp[idx];
 	if (qp->state == SIM_QP_UP && share->shared && qp->attach->space == attach->space)
 		return 0;	/* another member of the group has connected it */
-	qp_stop(qp, 1);
+	if (qp->link)
+		return -EISCONN;
+	sim_qp_stop(qp, 1);
 	qp_start(qp, attach);
+	return 0;
+}
+
+int sim_qp_open(struct sim_qset *qset, unsigned idx, struct sim_attach *attach,
+		struct sim_qp **ret_qp)
+{
+	struct sim_share *share = qset->share;
+	int err;
+
+	if (idx >= share->nr_peers)
+		return -EINVAL;
+	if (!share->qp[idx]) {
+		err = qp_new(share, idx);
+		if (err)
+			return err;
+	}
+	if (share->qp[idx]->link)
+		return -EISCONN;
+	sim_qp_stop(share->qp[idx], 1);
+	qp_start(share->qp[idx], attach);
+	*ret_qp = share->qp[idx];
 	return 0;
 }
 

@@ -31,6 +31,8 @@ static int cn_init(struct sim_cn *cn, struct far_sim *sim, unsigned idx)
 
 static void cn_fini(struct sim_cn *cn)
 {
+	while (cn->links)
+		sim_hangup(cn->links);
 	/* Clients that were killed have left their queue sets. */
 	while (cn->qsets)
 		sim_qset_free(&cn->qsets->qset);
@@ -42,6 +44,13 @@ static void cn_fini(struct sim_cn *cn)
 	}
 	free(cn->doorbells);
 	free(cn->mrs);
+}
+
+static void mn_fini(struct sim_mn *mn)
+{
+	sim_spaces_free(mn);
+	if (mn->base)
+		munmap(mn->base, mn->size);
 }
 
 static int mn_init(struct sim_mn *mn, struct far_sim *sim, unsigned idx)
@@ -58,11 +67,29 @@ static int mn_init(struct sim_mn *mn, struct far_sim *sim, unsigned idx)
 	return 0;
 }
 
-static void mn_fini(struct sim_mn *mn)
+int sim_cn_memory(struct sim_cn *cn)
 {
-	sim_spaces_free(mn);
-	if (mn->base)
-		munmap(mn->base, mn->size);
+	int err;
+
+	if (cn->memory)
+		return 0;
+	cn->memory = calloc(1, sizeof(*cn->memory));
+	if (!cn->memory)
+		return -ENOMEM;
+	err = mn_init(cn->memory, cn->sim, cn->idx);
+	if (err) {
+		free(cn->memory);
+		cn->memory = NULL;
+	}
+	return err;
+}
+
+static void cn_memory_fini(struct sim_cn *cn)
+{
+	if (!cn->memory)
+		return;
+	mn_fini(cn->memory);
+	free(cn->memory);
 }
 
 static int nodes_init(struct far_sim *sim)
@@ -152,7 +179,10 @@ void far_sim_free(struct far_sim *sim)
 	for (i = 0; sim->cns && i < sim->attr.cns; i++)
 		if (sim->cns[i].sim)
 			cn_fini(&sim->cns[i]);
+	sim_listeners_free(sim);
 	sim_attaches_free(sim);
+	for (i = 0; sim->cns && i < sim->attr.cns; i++)
+		cn_memory_fini(&sim->cns[i]);
 	for (i = 0; sim->mns && i < sim->attr.mns; i++)
 		mn_fini(&sim->mns[i]);
 	free(sim->cns);
@@ -171,7 +201,8 @@ struct far_nic *far_sim_nic(struct far_sim *sim, unsigned cn)
 
 struct far_sim *far_sim_of(struct far_nic *nic)
 {
-	return nic->ops == &far_sim_ops ? sim_cn_of(nic)->sim : NULL;
+	/* Its queue sets may be shared (share.h): then the table is a copy. */
+	return nic->ops->name == far_sim_ops.name ? sim_cn_of(nic)->sim : NULL;
 }
 
 void *far_sim_memory(struct far_sim *sim, unsigned mn, uint64_t *ret_size)

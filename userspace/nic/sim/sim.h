@@ -117,6 +117,8 @@ void far_sim_stats_reset(struct far_sim *sim, unsigned cn);
 void far_sim_kill_cn_at(struct far_sim *sim, unsigned cn, uint64_t nth_op);
 /* Kills memory node mn at virtual time at_ns. */
 void far_sim_kill_mn_at(struct far_sim *sim, unsigned mn, uint64_t at_ns);
+/* It answers again, and has what it had; connections are made anew. */
+void far_sim_revive_mn(struct far_sim *sim, unsigned mn);
 /*
  * Whether cn is dead: its threads have ended. Requests that it had under way may still
  * execute until a fence.
