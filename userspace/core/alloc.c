@@ -244,7 +244,7 @@ static int alloc_on(struct far_task *task, struct far_client *client, unsigned n
 	return alloc_grow(task, client, node, size, NULL, ret_addr);
 }
 
-int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr)
+int far_block_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr)
 {
 	struct far_client *client = far_task_client(task);
 	struct far_client_thread *thread = far_task_client_thread(task);
@@ -257,8 +257,12 @@ int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret
 	if (node != FAR_ANY_NODE) {
 		err = alloc_on(task, client, node, size, &addr);
 	} else {
-		for (unsigned i = 0; i < nr && err == -ENOSPC; i++)
-			err = alloc_on(task, client, thread->turn++ % nr, size, &addr);
+		/* not on a node that is away, as long as another one has room */
+		for (unsigned i = 0; i < nr && (err == -ENOSPC || err == -EHOSTDOWN); i++) {
+			node = thread->turn++ % nr;
+			if (!far_client_lost(client, node))
+				err = alloc_on(task, client, node, size, &addr);
+		}
 	}
 	if (!err)
 		*ret_addr = addr;
@@ -298,7 +302,7 @@ static int free_class(struct far_task *task, struct far_client *client, uint64_t
 	return far_give_back(task, client, magazine_pop(magazine), far_class_size(class));
 }
 
-int far_free(struct far_task *task, uint64_t addr, uint64_t size)
+int far_block_free(struct far_task *task, uint64_t addr, uint64_t size)
 {
 	struct far_client *client = far_task_client(task);
 	unsigned class;

@@ -25,7 +25,7 @@
  * the operation is late while another task gets memory, and it may stop;
  * errors as of far_sync().
  */
-int far_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr);
+int far_block_alloc(struct far_task *task, unsigned node, uint64_t size, uint64_t *ret_addr);
 
 /* Bytes that a block of size bytes occupies on a node. */
 uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size);
@@ -34,7 +34,7 @@ uint64_t far_alloc_room(struct far_task *task, unsigned node, uint64_t size);
  * Gives back a block that nobody but the caller has seen. Others go to far_retire().
  * -EINVAL: no block of that size can be there.
  */
-int far_free(struct far_task *task, uint64_t addr, uint64_t size);
+int far_block_free(struct far_task *task, uint64_t addr, uint64_t size);
 
 /*
  * Says that nobody knows whether a block is reachable, since a verb failed. The owners

@@ -111,18 +111,25 @@ static int walk_one(struct check *check, const struct far_dir_entry *entry)
 
 static int walk_all(struct check *check)
 {
-	struct far_dir_entry *dir = calloc(FAR_NR_NAMES, sizeof(*dir));
-	unsigned nr = 0;
-	uint64_t torn = 0;
-	int err = dir ? far_dir_list(check->task, dir, &nr, &torn) : -ENOMEM;
+	struct check_walk walk = { { walk_block, walk_problem }, check, "(directory)" };
+	struct far_dir_view dir;
+	int err = far_dir_read(check->task, &dir);
 
-	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		if (torn >> i & 1)
+	if (err == -EBADMSG) {
+		check_problem(check, "directory: %s", far_strerror_last(check->task));
+		return 0;
+	}
+	if (err)
+		return err;
+	for (unsigned i = 0; i < dir.nr_blocks; i++)
+		walk_block(&walk.walk, dir.block[i], sizeof(struct far_dir_block));
+	for (unsigned i = 0; i < dir.nr && !err; i++) {
+		if (far_dir_is_good(&dir.entry[i]))
+			err = walk_one(check, &dir.entry[i]);
+		else if ((uint32_t)dir.entry[i].state)
 			check_problem(check, "directory, entry %u: it is damaged", i);
 	}
-	for (unsigned i = 0; i < nr && !err; i++)
-		err = walk_one(check, &dir[i]);
-	free(dir);
+	far_dir_free(&dir);
 	return err;
 }
 

@@ -520,6 +520,7 @@ int far_trim(struct far_task *task, struct far_client *client, enum far_trim how
 	int err = 0;
 
 	for (unsigned n = 0; n < client->set.nr_nodes && !err; n++)
-		err = trim_node(task, client, n, how);
+		if (!far_client_lost(client, n))
+			err = trim_node(task, client, n, how);
 	return err;
 }

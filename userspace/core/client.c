@@ -43,6 +43,48 @@ static int read_superblock(struct far_task *task, const struct far_client_set *s
 	return far_sb_check(sb, size, why, len);
 }
 
+/* Learns which nodes are lost, before it looks at the others. */
+static int read_losses(struct far_task *task, struct far_client *client, char *why, size_t len)
+{
+	struct far_losses *losses;
+	size_t mark = far_buf_mark(task);
+	int err = -ENOMEM;
+
+	if (client->set.nr_nodes == 1)
+		return 0;
+	losses = far_buf(task, sizeof(*losses));
+	if (losses)
+		err = far_fetch(task, far_addr(0, FAR_SB_LOSSES), losses, sizeof(*losses));
+	if (!err)
+		client->losses = *losses;
+	far_buf_release(task, mark);
+	if (err)
+		return far_why(why, len, err, "node 0: it cannot be read which nodes are lost: "
+			       "%s", far_strerror(err));
+	for (unsigned n = 1; n < client->set.nr_nodes; n++) {
+		atomic_store(&client->head.lost[n], client->losses.nr[n] & 1);
+		if (!client->set.peer[n] && !far_client_lost(client, n))
+			return far_why(why, len, -EHOSTUNREACH, "node %u (\"%s\") of the set "
+				       "cannot be attached, and was not declared lost", n,
+				       client->set.node[n]);
+	}
+	return 0;
+}
+
+/* What a node's superblock would be: its part is not used. */
+static int plan_superblock(const struct far_sb *arbiter, unsigned node, struct far_sb *sb,
+			   char *why, size_t len)
+{
+	struct far_format format = {
+		.name = arbiter->name, .size = arbiter->size,
+		.chunk_size = arbiter->chunk_size, .max_clients = arbiter->max_clients,
+		.nr_nodes = arbiter->nr_nodes, .node = node, .arbiter = arbiter->arbiter,
+	};
+
+	memcpy(format.set, arbiter->set, sizeof(format.set));
+	return far_format_plan(&format, why, len, sb);
+}
+
 static int read_superblocks(struct far_task *task, struct far_client *client, char *why,
 			    size_t len)
 {
@@ -50,6 +92,10 @@ static int read_superblocks(struct far_task *task, struct far_client *client, ch
 	int err = 0;
 
 	for (unsigned n = 0; n < nr && !err; n++) {
+		if (far_client_lost(client, n)) {
+			err = plan_superblock(&client->sb[0], n, &client->sb[n], why, len);
+			continue;
+		}
 		err = read_superblock(task, &client->set, n, &client->sb[n], why, len);
 		if (!err)
 			err = far_sb_same_set(&client->sb[0], &client->sb[n], n, why, len);
@@ -69,10 +115,13 @@ static int claim_at_nodes(const struct far_client_set *set, unsigned number)
 	int err = 0;
 
 	for (unsigned n = 0; n < set->nr_nodes && ops->claim; n++) {
+		if (!set->peer[n])
+			continue;
 		err = ops->claim(set->nic, set->peer[n], number);
 		if (err) {
 			while (n--)
-				ops->unclaim(set->nic, set->peer[n], number);
+				if (set->peer[n])
+					ops->unclaim(set->nic, set->peer[n], number);
 			break;
 		}
 	}
@@ -82,7 +131,8 @@ static int claim_at_nodes(const struct far_client_set *set, unsigned number)
 static void unclaim_at_nodes(const struct far_client_set *set, unsigned number)
 {
 	for (unsigned n = 0; n < set->nr_nodes && set->nic->ops->unclaim; n++)
-		set->nic->ops->unclaim(set->nic, set->peer[n], number);
+		if (set->peer[n])
+			set->nic->ops->unclaim(set->nic, set->peer[n], number);
 }
 
 static bool entry_is_open(const struct far_client_entry *entry)
@@ -185,6 +235,7 @@ static void client_free(struct far_client *client)
 		free(thread);
 	}
 	far_owed_forget(client);
+	free(client->head.lost);
 	free(client->foreign);
 	free(client->full);
 	free(client->hint);
@@ -203,7 +254,8 @@ static struct far_client *client_new(const struct far_client_set *set)
 	client->sb = calloc(set->nr_nodes, sizeof(*client->sb));
 	client->hint = calloc(set->nr_nodes, sizeof(*client->hint));
 	client->full = calloc(set->nr_nodes, sizeof(*client->full));
-	if (!client->sb || !client->hint || !client->full) {
+	client->head.lost = calloc(set->nr_nodes, sizeof(*client->head.lost));
+	if (!client->head.lost || !client->sb || !client->hint || !client->full) {
 		client_free(client);
 		return NULL;
 	}
@@ -212,15 +264,36 @@ static struct far_client *client_new(const struct far_client_set *set)
 	return client;
 }
 
+/* Handles and addresses of before mean nothing in a space that was made anew. */
+static int check_same(const struct far_client *client, const struct far_client *before,
+		      char *why, size_t len)
+{
+	bool same = true;
+
+	for (unsigned n = 0; before && n < client->set.nr_nodes; n++)
+		same &= far_client_lost(client, n) || far_client_lost(before, n) ||
+			!memcmp(&client->sb[n], &before->sb[n], sizeof(*client->sb));
+	if (same)
+		return 0;
+	return far_why(why, len, -ESTALE, "space \"%s\" was made anew since it was opened: "
+		       "what was in it is gone; close this client and open another one",
+		       client->set.space);
+}
+
 int far_client_join(struct far_task *task, const struct far_client_set *set,
-		    char *why, size_t why_len, struct far_client **ret_client)
+		    const struct far_client *before, char *why, size_t why_len,
+		    struct far_client **ret_client)
 {
 	struct far_client *client = client_new(set);
 	int err;
 
 	if (!client)
 		return far_why(why, why_len, -ENOMEM, "no memory for a client");
-	err = read_superblocks(task, client, why, why_len);
+	err = read_losses(task, client, why, why_len);
+	if (!err)
+		err = read_superblocks(task, client, why, why_len);
+	if (!err)
+		err = check_same(client, before, why, why_len);
 	if (err)
 		goto free_client;
 	err = far_heap_init(&client->heap, client->sb, set->nr_nodes);
@@ -301,8 +374,32 @@ void far_client_forsake(struct far_client *client)
 	atomic_store(&client->closes, true);
 	if (atomic_load(&client->service) != FAR_SERVICE_NONE)
 		far_thread_join(client->service_thread);
-	far_tend_fini(client);
+	far_client_unclaim(client);
+	far_client_bury(client);
+}
+
+bool far_client_lacks(const struct far_client *client)
+{
+	return atomic_load(&client->lacks);
+}
+
+void far_client_resign(struct far_task *task, struct far_client *client)
+{
+	uint64_t found;
+
+	far_swap(task, entry_at(client, client->number), far_claim(client->incarnation, 1),
+		 far_claim(client->incarnation, 0), &found);
+	far_client_cut(client);
+}
+
+void far_client_unclaim(struct far_client *client)
+{
 	unclaim_at_nodes(&client->set, client->number);
+}
+
+void far_client_bury(struct far_client *client)
+{
+	far_tend_fini(client);
 	far_heap_fini(&client->heap);
 	client_free(client);
 }
@@ -328,6 +425,7 @@ static struct far_client_thread *thread_get(struct far_client *client)
 		free(thread);
 		return NULL;
 	}
+	thread->of = client;
 	atomic_store(&thread->in_use, true);
 	thread->next = atomic_load(&client->threads);
 	while (!atomic_compare_exchange_weak(&client->threads, &thread->next, thread))
@@ -377,9 +475,10 @@ int far_client_thread_start(struct far *far, struct far_client *client,
 	return 0;
 }
 
-void far_client_thread_stop(struct far_client *client,
-			    struct far_client_thread *thread)
+void far_client_thread_stop(struct far_client_thread *thread)
 {
+	struct far_client *client = thread->of;
+
 	thread_put(thread);
 	atomic_fetch_sub(&client->nr_threads, 1);
 }

@@ -34,9 +34,12 @@ struct far_client_set {
 /*
  * Reads and judges the superblocks, and claims a number. The errors of far_open(). The
  * task is of a thread of core's that no hook has seen. far_client_leave() likewise.
+ * before: NULL, or a client of which the space must be that of now: -ESTALE, it was made
+ * anew.
  */
 int far_client_join(struct far_task *task, const struct far_client_set *set,
-		    char *why, size_t why_len, struct far_client **ret_client);
+		    const struct far_client *before, char *why, size_t why_len,
+		    struct far_client **ret_client);
 /*
  * Leaves: gives back chunks and number. All threads have stopped. What cannot be given
  * back now is collected as that of a dead client.
@@ -45,20 +48,46 @@ void far_client_leave(struct far_task *task, struct far_client *client);
 /* As if the process had died: without a verb. */
 void far_client_forsake(struct far_client *client);
 
+/* True if a node that is lost to the client is back, and a client that joins now has it. */
+bool far_client_lacks(const struct far_client *client);
+/*
+ * Retires a client: waits until no task is inside of an epoch, and ends its
+ * service. Nobody enters an epoch of it, and no service of it begins any more. Threads may
+ * know it until far_client_bury(), which frees it.
+ */
+void far_client_retire(struct far_task *task, struct far_client *client);
+/* Then, of one that lives: gives its number back, and everything is -ESTALE. */
+void far_client_resign(struct far_task *task, struct far_client *client);
+/* Then: where its attachment has outlived it, the number may be another one's. */
+void far_client_unclaim(struct far_client *client);
+void far_client_bury(struct far_client *client);
+
 /*
  * A thread with nr_tasks tasks begins, before its first task runs; and ends, after its
  * last one. The first one starts the service thread.
  */
 int far_client_thread_start(struct far *far, struct far_client *client,
 			    unsigned nr_tasks, struct far_client_thread **ret_thread);
-void far_client_thread_stop(struct far_client *client,
-			    struct far_client_thread *thread);
+void far_client_thread_stop(struct far_client_thread *thread);
 
 /* The head of struct far_client. */
 struct far_client_head {
 	atomic_bool cut;
 	unsigned forks;		/* far_forks when it was made */
+	atomic_bool *lost;	/* by node, see far_client_lost() */
 };
+
+/*
+ * Whether the arbiter has declared that node lost since the client joined, or before: every
+ * operation on it is -EHOSTDOWN, until another client joins, and nothing there is this
+ * client's any more. False for NULL.
+ */
+static inline bool far_client_lost(const struct far_client *client, unsigned node)
+{
+	const struct far_client_head *head = (const struct far_client_head *)client;
+
+	return client && atomic_load_explicit(&head->lost[node], memory_order_relaxed);
+}
 
 /*
  * After this, every operation is -ESTALE: a memory node has cut this client off, or it

@@ -34,6 +34,7 @@ struct far_epoch_task {
 
 struct far_client_thread {
 	struct far_client_thread *next;	/* of far_client.threads */
+	struct far_client *of;
 	atomic_bool in_use;
 	/* tasks inside of an epoch, by far_client.gen's side when they entered */
 	_Atomic uint32_t inside[2];
@@ -74,6 +75,8 @@ struct far_full {
 struct far_client {
 	struct far_client_head head;	/* first: see far_client_stale() */
 	struct far_client_set set;
+	struct far_losses losses;	/* when it joined */
+	atomic_bool lacks;	/* see far_client_lacks() */
 	struct far_sb *sb;	/* of each node */
 	unsigned arbiter;
 	unsigned number, incarnation;
@@ -87,6 +90,7 @@ struct far_client {
 	struct far_client_thread *service_side;	/* its part in epochs */
 	atomic_bool service_end;		/* its other task may end */
 	atomic_bool closes;			/* no thread will begin any more */
+	atomic_bool retired;			/* another client has come in its place */
 	atomic_bool service_idle;		/* the last look found nothing to collect */
 
 	/* epochs, see round.c */
@@ -186,6 +190,8 @@ void far_service_join(struct far_task *task, struct far_client *client);
 int far_round_begin(struct far_task *task, struct far_client *client);
 int far_round(struct far_task *task, struct far_client *client);
 int far_round_park(struct far_task *task, struct far_client *client);
+/* Whether no task is inside of an epoch. */
+bool far_round_is_empty(struct far_client *client);
 /* Reads what the others say, as a round does, and says nothing. */
 int far_round_look(struct far_task *task, struct far_client *client);
 

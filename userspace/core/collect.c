@@ -75,7 +75,8 @@ static int foreign_set(struct far_task *task, const struct far_foreign *item, si
 
 	far_verbs_begin(task, &inner);
 	for (size_t i = 0; i < nr; i++)
-		far_faa(task, item[i].word, item[i].bit, NULL);
+		if (!far_client_lost(far_task_client(task), far_addr_node(item[i].word)))
+			far_faa(task, item[i].word, item[i].bit, NULL);
 	return far_verbs_end(task, &inner);
 }
 
@@ -107,6 +108,8 @@ static int block_free(struct far_task *task, struct far_client *client,
 	struct far_foreign foreign;
 	int err;
 
+	if (far_client_lost(client, far_addr_node(item->addr)))
+		return 0;
 	if (!far_heap_chunk(&client->heap, item->addr)) {
 		foreign = foreign_of(client, item->addr, item->size);
 		return foreign_add(client, &foreign);
@@ -282,7 +285,8 @@ int far_collect_maps(struct far_task *task, struct far_client *client, bool all,
 
 	*ret_raced = false;
 	for (unsigned n = 0; n < client->set.nr_nodes; n++) {
-		for (chunk = client->heap.node[n].chunks; chunk; chunk = next) {
+		chunk = far_client_lost(client, n) ? NULL : client->heap.node[n].chunks;
+		for (; chunk; chunk = next) {
 			next = chunk->next;
 			if (!all && chunk->lap == client->map_lap)
 				continue;

@@ -116,7 +116,7 @@ struct far_combine_op {
 	uint8_t how;			/* enum far_combine_how, when the attempt ended */
 };
 
-/* Of the leader, for as long as it leads. */
+/* A batch belongs to its leader for as long as the leader leads. */
 struct far_combine_batch {
 	struct far_task *task;
 	struct far_combine_op *own;

@@ -74,6 +74,12 @@ bool far_op_has_own(const struct far_task *task)
 	return task->until != FAR_UNSTARTED;
 }
 
+void far_op_expire(struct far_task *task)
+{
+	if (task->late_at != FAR_NEVER)
+		task->late_at = 0;
+}
+
 void far_deadline_at(struct far_task *task, uint64_t until)
 {
 	task->until = until ? until : FAR_UNSTARTED;

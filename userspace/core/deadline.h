@@ -54,6 +54,12 @@ void far_op_renew(struct far_task *task);
 /* Whether far_deadline_set() holds: others do not wait for the operation, nor it for them. */
 bool far_op_has_own(const struct far_task *task);
 
+/*
+ * The task's operation, if one is under way, is late from now on. Only where one thread of
+ * the system runs all tasks, as in sim: another one may just be reading its time.
+ */
+void far_op_expire(struct far_task *task);
+
 /* The task's operations are late when the clock says `until`; 0: each has op_ms. */
 void far_deadline_at(struct far_task *task, uint64_t until);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The directory: all of it is READ at once. An entry's contents are written while its
- * state says that it is free, and one CAS of the state makes them count.
+ * The directory: a first part of 64 entries, and blocks of 63 that are linked behind it when
+ * all entries are taken, and stay. Each part is READ at once. An entry's contents are written
+ * while its state says that it is free, and one CAS of the state makes them count.
  */
 #include "dir.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,18 +15,34 @@
 #include "alloc.h"
 #include "client_priv.h"
 #include "deadline.h"
+#include "epoch.h"
 #include "loose.h"
 #include "owner.h"
 #include "task.h"
 
-#define DIR_LEN		(FAR_NR_NAMES * sizeof(struct far_dir_entry))
+#define PART_LEN	sizeof(struct far_dir_block)
 #define LOCK_NS		UINT64_C(20000)
 #define BODY		offsetof(struct far_dir_entry, root)
 
-static uint64_t dir_addr(const struct far_client *client, unsigned idx)
+/* The far address of entry idx of the view. */
+static uint64_t dir_addr(const struct far_client *client, const struct far_dir_view *dir,
+			 unsigned idx)
 {
-	return far_addr(client->arbiter,
-			far_dir_entry_off(&client->sb[client->arbiter], idx));
+	unsigned more = idx - FAR_NR_NAMES;
+
+	if (idx < FAR_NR_NAMES)
+		return far_addr(client->arbiter,
+				far_dir_entry_off(&client->sb[client->arbiter], idx));
+	return dir->block[more / FAR_DIR_ENTRIES] + offsetof(struct far_dir_block, entry) +
+	       more % FAR_DIR_ENTRIES * sizeof(struct far_dir_entry);
+}
+
+/* The word that leads to the block behind the last one of what was read. */
+static uint64_t next_addr(const struct far_client *client, const struct far_dir_view *dir)
+{
+	if (dir->nr_blocks)
+		return dir->block[dir->nr_blocks - 1];
+	return far_addr(client->arbiter, FAR_SB_SHARED + offsetof(struct far_shared, dir_more));
 }
 
 static uint64_t lock_addr(const struct far_client *client)
@@ -53,47 +71,119 @@ static uint64_t state_next(uint64_t state, uint32_t sum)
 	return far_dir_state((uint32_t)(state >> 32) + 1, sum);
 }
 
-static_assert(FAR_NR_NAMES == 64, "a bit for each entry");
-
-/* Bit i: the sum of entry i is not that of its contents. */
-static uint64_t dir_torn(const struct far_dir_entry *dir)
+static bool entry_is_free(const struct far_dir_entry *entry)
 {
-	uint64_t torn = 0;
+	return !state_sum(entry->state);
+}
 
-	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		if (state_sum(dir[i].state) && state_sum(dir[i].state) !=
-		    entry_sum(&dir[i]))
-			torn |= UINT64_C(1) << i;
-	}
+/* The entry's sum is not that of its contents. */
+static bool entry_is_torn(const struct far_dir_entry *entry)
+{
+	return !entry_is_free(entry) && state_sum(entry->state) != entry_sum(entry);
+}
+
+bool far_dir_is_good(const struct far_dir_entry *entry)
+{
+	return !entry_is_free(entry) && !entry_is_torn(entry);
+}
+
+static unsigned entries_torn(const struct far_dir_entry *entry, unsigned nr)
+{
+	unsigned torn = 0;
+
+	for (unsigned i = 0; i < nr; i++)
+		torn += entry_is_torn(&entry[i]);
 	return torn;
 }
 
-static bool entry_in_use(const struct far_dir_entry *dir, uint64_t torn, unsigned i)
+/* Room for the entries of one more part. */
+static int view_grow(struct far_dir_view *dir, unsigned nr)
 {
-	return state_sum(dir[i].state) && !(torn >> i & 1);
+	struct far_dir_entry *entry = reallocarray(dir->entry, dir->nr + nr, sizeof(*entry));
+	uint64_t *block;
+
+	if (!entry)
+		return -ENOMEM;
+	dir->entry = entry;
+	block = reallocarray(dir->block, dir->nr_blocks + 1, sizeof(*block));
+	if (!block)
+		return -ENOMEM;
+	dir->block = block;
+	return 0;
+}
+
+void far_dir_free(struct far_dir_view *dir)
+{
+	free(dir->entry);
+	free(dir->block);
 }
 
 #define DIR_TRIES	64u
 
 /*
- * Reads all entries; again while one is being changed. What is torn after that is
- * damaged: its name is not known.
+ * Reads nr entries; again while one is being changed. What is torn after that is damaged:
+ * its name is not known.
  */
-static int dir_read(struct far_task *task, struct far_dir_entry *dir, uint64_t *ret_torn)
+static int part_read(struct far_task *task, uint64_t addr, const struct far_dir_entry *entry,
+		     unsigned nr, void *buf, size_t len, struct far_dir_view *dir)
 {
-	const struct far_client *client = far_task_client(task);
+	unsigned torn = 0;
+	int err = view_grow(dir, nr);
 
-	for (unsigned i = 0; i < DIR_TRIES; i++) {
-		int err = far_fetch(task, dir_addr(client, 0), dir, DIR_LEN);
-
-		if (err)
-			return err;
-		*ret_torn = dir_torn(dir);
-		if (!*ret_torn)
+	for (unsigned i = 0; !err && i < DIR_TRIES; i++) {
+		err = far_fetch(task, addr, buf, len);
+		torn = err ? 0 : entries_torn(entry, nr);
+		if (!torn)
 			break;
 		far_sleep(task, LOCK_NS);
 	}
+	if (err)
+		return err;
+	memcpy(&dir->entry[dir->nr], entry, nr * sizeof(*entry));
+	dir->nr += nr;
+	dir->torn += torn;
 	return 0;
+}
+
+/* The blocks that are linked behind the first part. */
+static int blocks_read(struct far_task *task, const struct far_client *client,
+		       struct far_dir_block *buf, struct far_dir_view *dir)
+{
+	int err = far_fetch(task, next_addr(client, dir), &buf->next, sizeof(buf->next));
+
+	while (!err && buf->next != FAR_NIL) {
+		uint64_t addr = buf->next;
+
+		if (!far_dir_block_fits(&client->sb[client->arbiter], addr) ||
+		    dir->nr_blocks == FAR_MAX_DIR_BLOCKS) {
+			far_task_explain(task, "the directory's block %u cannot be at 0x%llx",
+					 dir->nr_blocks, (unsigned long long)addr);
+			return -EBADMSG;
+		}
+		err = part_read(task, addr, buf->entry, FAR_DIR_ENTRIES, buf, sizeof(*buf), dir);
+		if (!err)
+			dir->block[dir->nr_blocks++] = addr;
+	}
+	return err;
+}
+
+int far_dir_read(struct far_task *task, struct far_dir_view *ret_dir)
+{
+	const struct far_client *client = far_task_client(task);
+	struct far_dir_view dir = { .nr = 0 };
+	size_t mark = far_buf_mark(task);
+	void *buf = far_buf(task, PART_LEN);
+	int err = buf ? part_read(task, dir_addr(client, &dir, 0), buf, FAR_NR_NAMES, buf,
+				  PART_LEN, &dir) : -ENOMEM;
+
+	if (!err)
+		err = blocks_read(task, client, buf, &dir);
+	far_buf_release(task, mark);
+	if (err)
+		far_dir_free(&dir);
+	else
+		*ret_dir = dir;
+	return err;
 }
 
 /* The word of the lock among clients. *expect is what it is taken for to be. */
@@ -209,23 +299,23 @@ static void dir_unlock(struct far_task *task, struct far_client *client)
 }
 
 /* -EBADMSG: no good entry has the name, and a damaged one may have it. */
-static int dir_index(const struct far_dir_entry *dir, uint64_t torn, const char *name)
+static int dir_index(const struct far_dir_view *dir, const char *name)
 {
-	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		if (entry_in_use(dir, torn, i) &&
-		    !strncmp(dir[i].name, name, sizeof(dir[i].name)))
+	for (unsigned i = 0; i < dir->nr; i++) {
+		if (!strncmp(dir->entry[i].name, name, sizeof(dir->entry[i].name)) &&
+		    far_dir_is_good(&dir->entry[i]))
 			return i;
 	}
-	return torn ? -EBADMSG : -ENOENT;
+	return dir->torn ? -EBADMSG : -ENOENT;
 }
 
-static int dir_free_index(struct far_task *task, const struct far_dir_entry *dir)
+/* -ENOSPC: all entries are taken. */
+static int dir_free_index(const struct far_dir_view *dir)
 {
-	for (unsigned i = 0; i < FAR_NR_NAMES; i++) {
-		if (!state_sum(dir[i].state))
+	for (unsigned i = 0; i < dir->nr; i++) {
+		if (entry_is_free(&dir->entry[i]))
 			return i;
 	}
-	far_task_explain(task, "all %u names of the space are taken", FAR_NR_NAMES);
 	return -ENOSPC;
 }
 
@@ -236,42 +326,20 @@ static int name_check(const char *name)
 	return len && len < FAR_NAME_LEN ? 0 : -EINVAL;
 }
 
-int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr,
-		 uint64_t *ret_torn)
-{
-	size_t mark = far_buf_mark(task);
-	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	uint64_t torn = 0;
-	int err = dir ? dir_read(task, dir, &torn) : -ENOMEM;
-	unsigned nr = 0;
-
-	for (unsigned i = 0; i < FAR_NR_NAMES && !err; i++) {
-		if (entry_in_use(dir, torn, i))
-			entry[nr++] = dir[i];
-	}
-	if (!err) {
-		*ret_nr = nr;
-		*ret_torn = torn;
-	}
-	far_buf_release(task, mark);
-	return err;
-}
-
 int far_dir_find(struct far_task *task, const char *name,
 		 struct far_dir_entry *ret_entry)
 {
-	size_t mark = far_buf_mark(task);
-	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	int idx = dir ? name_check(name) : -ENOMEM;
-	uint64_t torn;
+	struct far_dir_view dir;
+	int idx = name_check(name);
 
 	if (!idx)
-		idx = dir_read(task, dir, &torn);
-	if (!idx)
-		idx = dir_index(dir, torn, name);
+		idx = far_dir_read(task, &dir);
+	if (idx)
+		return idx;
+	idx = dir_index(&dir, name);
 	if (idx >= 0)
-		*ret_entry = dir[idx];
-	far_buf_release(task, mark);
+		*ret_entry = dir.entry[idx];
+	far_dir_free(&dir);
 	return idx < 0 ? idx : 0;
 }
 
@@ -291,50 +359,133 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
 	return 0;
 }
 
-/* Under the lock, with the directory as it was read. */
-static int dir_put(struct far_task *task, const struct far_client *client,
-		   const struct far_dir_entry *dir, uint64_t torn,
-		   const struct far_dir_entry *entry, struct far_dir_entry *copy)
+/* A block that is linked to the directory when all its entries are taken. */
+struct spare {
+	uint64_t addr;		/* FAR_NIL: there is none */
+	void *buf;		/* PART_LEN bytes of far_buf() */
+};
+
+/* Links the spare block. Under the lock; the last block of what was read is the last one. */
+static int spare_link(struct far_task *task, const struct far_client *client,
+		      struct spare *spare, struct far_dir_view *dir)
 {
-	int idx = dir_index(dir, torn, entry->name);
+	uint64_t next = next_addr(client, dir), addr = spare->addr, found;
+	int err = view_grow(dir, FAR_DIR_ENTRIES);
+
+	if (err)
+		return err;
+	spare->addr = FAR_NIL;
+	err = far_swap(task, next, FAR_NIL, addr, &found);
+	if (!err && found == FAR_NIL) {
+		memset(&dir->entry[dir->nr], 0, FAR_DIR_ENTRIES * sizeof(*dir->entry));
+		dir->nr += FAR_DIR_ENTRIES;
+		dir->block[dir->nr_blocks++] = addr;
+		return 0;
+	}
+	/* Perhaps the block is linked: a sweep finds out. */
+	far_alloc_lost(task);
+	return err ? err : -EBADMSG;
+}
+
+/* Writes a copy of the entry to a place that is free, and makes it count. */
+static int entry_write(struct far_task *task, uint64_t addr, uint64_t state,
+		       const struct far_dir_entry *entry, struct far_dir_entry *copy)
+{
 	uint64_t found;
 	int err;
 
-	if (idx != -ENOENT)
-		return idx < 0 ? idx : -EEXIST;
-	idx = dir_free_index(task, dir);
-	if (idx < 0)
-		return idx;
 	*copy = *entry;
-	err = far_store(task, dir_addr(client, idx) + BODY, (char *)copy + BODY,
-			sizeof(*copy) - BODY);
+	err = far_store(task, addr + BODY, (char *)copy + BODY, sizeof(*copy) - BODY);
 	if (!err)
-		err = far_swap(task, dir_addr(client, idx), dir[idx].state,
-			       state_next(dir[idx].state, entry_sum(copy)), &found);
-	if (!err && found != dir[idx].state)
+		err = far_swap(task, addr, state, state_next(state, entry_sum(copy)), &found);
+	if (!err && found != state)
 		err = -EBADMSG;
 	return err;
 }
 
-static int dir_take(struct far_task *task, const struct far_client *client,
-		    const struct far_dir_entry *dir, uint64_t torn,
-		    const struct far_dir_entry *entry)
+/* Under the lock, with the directory as it was read. -EXFULL: a spare block is needed. */
+static int dir_put(struct far_task *task, const struct far_client *client,
+		   struct far_dir_view *dir, const struct far_dir_entry *entry,
+		   struct spare *spare)
 {
-	int idx = dir_index(dir, torn, entry->name);
+	int idx = dir_index(dir, entry->name), err;
+
+	if (idx != -ENOENT)
+		return idx < 0 ? idx : -EEXIST;
+	idx = dir_free_index(dir);
+	if (idx < 0 && spare->addr == FAR_NIL)
+		return -EXFULL;
+	if (idx < 0) {
+		idx = (int)dir->nr;
+		err = spare_link(task, client, spare, dir);
+		if (err)
+			return err;
+	}
+	return entry_write(task, dir_addr(client, dir, idx), dir->entry[idx].state, entry,
+			   spare->buf);
+}
+
+static int dir_take(struct far_task *task, const struct far_client *client,
+		    const struct far_dir_view *dir, const struct far_dir_entry *entry)
+{
+	int idx = dir_index(dir, entry->name);
 	uint64_t found;
 	int err;
 
 	if (idx < 0)
 		return idx;
-	if (dir[idx].state != entry->state)
+	if (dir->entry[idx].state != entry->state)
 		return -EAGAIN;
-	err = far_swap(task, dir_addr(client, idx), dir[idx].state,
-		       state_next(dir[idx].state, 0), &found);
+	err = far_swap(task, dir_addr(client, dir, idx), dir->entry[idx].state,
+		       state_next(dir->entry[idx].state, 0), &found);
 	/* perhaps nothing leads any more to what nobody will free */
 	if (err)
 		far_alloc_lost(task);
-	if (!err && found != dir[idx].state)
+	if (!err && found != dir->entry[idx].state)
 		err = -EBADMSG;
+	return err;
+}
+
+/* An empty block of far memory, which nobody sees yet. Before the lock: memory may take time. */
+static int spare_make(struct far_task *task, const struct far_client *client,
+		      struct spare *spare)
+{
+	uint64_t addr;
+	int err = far_block_alloc(task, client->arbiter, PART_LEN, &addr);
+
+	if (err == -ENOSPC)
+		far_task_explain(task, "all names of the space are taken, and memory node %u "
+				 "has no room for more", client->arbiter);
+	if (err)
+		return err;
+	memset(spare->buf, 0, PART_LEN);
+	err = far_store(task, addr, spare->buf, PART_LEN);
+	if (err)
+		far_alloc_lost(task);	/* the WRITE may come still: not in another's block */
+	else
+		spare->addr = addr;
+	return err;
+}
+
+/* One try to add the entry. -EXFULL: a spare block is needed. */
+static int dir_add_locked(struct far_task *task, struct far_client *client,
+			  const struct far_dir_entry *entry, struct spare *spare)
+{
+	struct far_dir_view dir;
+	int err = dir_lock(task, client);
+
+	if (err)
+		return err;
+	err = far_dir_read(task, &dir);
+	if (!err) {
+		err = dir_put(task, client, &dir, entry, spare);
+		if (err == -EXFULL && dir.nr_blocks == FAR_MAX_DIR_BLOCKS) {
+			far_task_explain(task, "all %u names of the space are taken", dir.nr);
+			err = -ENOSPC;
+		}
+		far_dir_free(&dir);
+	}
+	dir_unlock(task, client);
 	return err;
 }
 
@@ -342,19 +493,23 @@ int far_dir_add(struct far_task *task, const struct far_dir_entry *entry)
 {
 	struct far_client *client = far_task_client(task);
 	size_t mark = far_buf_mark(task);
-	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	struct far_dir_entry *copy = far_buf(task, sizeof(*copy));
-	int err = dir && copy ? name_check(entry->name) : -ENOMEM;
-	uint64_t torn;
+	struct spare spare = { FAR_NIL, far_buf(task, PART_LEN) };
+	int err = spare.buf ? name_check(entry->name) : -ENOMEM;
 
-	if (!err)
-		err = dir_lock(task, client);
 	if (err)
 		goto release;
-	err = dir_read(task, dir, &torn);
-	if (!err)
-		err = dir_put(task, client, dir, torn, entry, copy);
-	dir_unlock(task, client);
+	err = far_epoch_enter(task);
+	if (err)
+		goto release;
+	err = dir_add_locked(task, client, entry, &spare);
+	while (err == -EXFULL) {
+		err = spare_make(task, client, &spare);
+		if (!err)
+			err = dir_add_locked(task, client, entry, &spare);
+	}
+	if (spare.addr != FAR_NIL)
+		far_block_free(task, spare.addr, PART_LEN);
+	far_epoch_exit(task);
 release:
 	far_buf_release(task, mark);
 	return err;
@@ -363,18 +518,16 @@ release:
 int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry)
 {
 	struct far_client *client = far_task_client(task);
-	size_t mark = far_buf_mark(task);
-	struct far_dir_entry *dir = far_buf(task, DIR_LEN);
-	int err = dir ? dir_lock(task, client) : -ENOMEM;
-	uint64_t torn;
+	struct far_dir_view dir;
+	int err = dir_lock(task, client);
 
 	if (err)
-		goto release;
-	err = dir_read(task, dir, &torn);
-	if (!err)
-		err = dir_take(task, client, dir, torn, entry);
+		return err;
+	err = far_dir_read(task, &dir);
+	if (!err) {
+		err = dir_take(task, client, &dir, entry);
+		far_dir_free(&dir);
+	}
 	dir_unlock(task, client);
-release:
-	far_buf_release(task, mark);
 	return err;
 }

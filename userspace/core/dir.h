@@ -21,6 +21,27 @@
  * name, and one is damaged that may have had it; as far_sync().
  */
 
+/**
+ * struct far_dir_view - the directory as it was read
+ * @entry, @nr:		all entries; free and damaged ones too
+ * @block, @nr_blocks:	far addresses of the blocks behind the first part
+ * @torn:		entries that are damaged
+ */
+struct far_dir_view {
+	struct far_dir_entry *entry;
+	unsigned nr;
+	uint64_t *block;
+	unsigned nr_blocks;
+	unsigned torn;
+};
+
+/* Reads all of it; far_dir_free() frees the view. -ENOMEM; -EBADMSG: a block cannot be where
+ * the word says that leads to it. */
+int far_dir_read(struct far_task *task, struct far_dir_view *ret_dir);
+void far_dir_free(struct far_dir_view *dir);
+/* Whether an entry is in use, and not damaged. */
+bool far_dir_is_good(const struct far_dir_entry *entry);
+
 /* The entry of a name: -ENOENT. */
 int far_dir_find(struct far_task *task, const char *name,
 		 struct far_dir_entry *ret_entry);
@@ -29,7 +50,8 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
 		 uint32_t version, struct far_dir_entry *ret_entry);
 /*
  * Adds a name: entry has name, type, version, root and parameters. After that the root
- * is reachable. -EEXIST; -ENOSPC: no entry is free.
+ * is reachable. Makes the directory longer if no entry is free. -EEXIST; -ENOSPC: the arbiter's
+ * memory has no room for that, or the directory is as long as it may be.
  */
 int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
 /* Whether nobody knows, after that error of far_dir_add(), if the root is reachable. */
@@ -44,13 +66,6 @@ static inline bool far_dir_is_unsure(int err)
  * another entry's now. Of unknown fate: a sweep frees what hung from it if it is gone.
  */
 int far_dir_remove(struct far_task *task, const struct far_dir_entry *entry);
-/*
- * All entries in use, at most FAR_NR_NAMES, into an array of that many. Bit i of *ret_torn
- * says that entry i of the directory is damaged; it is not listed.
- */
-int far_dir_list(struct far_task *task, struct far_dir_entry *entry, unsigned *ret_nr,
-		 uint64_t *ret_torn);
-
 struct far_client;
 
 /* For the service: frees a lock of this client that far_dir_add() or _remove() could not. */

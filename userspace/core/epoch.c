@@ -49,10 +49,24 @@ static int active_wait(struct far_task *task, struct far_client *client, uint64_
 	return 0;
 }
 
+/* Another client has come in the place of the thread's: none of its tasks is inside. */
+static __attribute__((noinline)) int thread_renew(struct far_thread *thread,
+						  struct far_client *client)
+{
+	struct far_client_thread *next;
+	int err = far_client_thread_start(thread->far, client, thread->nr_tasks, &next);
+
+	if (err)
+		return err;
+	far_client_thread_stop(thread->client);
+	thread->client = next;
+	return 0;
+}
+
 int far_epoch_enter(struct far_task *task)
 {
 	struct far_client *client = task->thread->far->client;
-	struct far_client_thread *thread = task->thread->client;
+	struct far_client_thread *thread;
 	struct far_epoch_task *me = epoch_task(task);
 	uint32_t gen, side;
 	uint64_t until = 0;
@@ -62,6 +76,13 @@ int far_epoch_enter(struct far_task *task)
 		me->depth++;
 		return 0;
 	}
+	if (task->thread->client->of != client) {
+		err = thread_renew(task->thread, client);
+		if (err)
+			return err;
+		me = epoch_task(task);
+	}
+	thread = task->thread->client;
 	for (;;) {
 		if (far_client_stale(client))
 			return -ESTALE;
@@ -141,6 +162,29 @@ static int reclaim_wait(struct far_task *task, struct far_client *client,
 		far_sleep(task, FAR_ROUND_NS / 2);
 	}
 	return 0;
+}
+
+/* The mark is the round that far_retire() notes for a block, for the same reasons. */
+uint64_t far_epoch_mark(const struct far_task *task)
+{
+	return atomic_load(&task->thread->far->client->round);
+}
+
+bool far_epoch_is_past(const struct far_task *task, uint64_t mark)
+{
+	return atomic_load(&task->thread->far->client->reusable) > mark;
+}
+
+int far_epoch_wait(struct far_task *task, uint64_t mark)
+{
+	struct far_client *client = task->thread->far->client;
+	int err;
+
+	if (epoch_task(task)->depth)
+		return -EDEADLK;
+	err = reclaim_wait(task, client, &client->reusable, mark + 1,
+			   far_now(task) + RECLAIM_NS);
+	return err == -EAGAIN ? -ETIME : err;
 }
 
 /*

@@ -15,6 +15,8 @@
 #ifndef FAR_CORE_EPOCH_H
 #define FAR_CORE_EPOCH_H
 
+#include <stdbool.h>
+
 #include <far/far.h>
 
 #include "../space/layout.h"
@@ -30,7 +32,7 @@ void far_epoch_exit(struct far_task *task);
 
 /*
  * Gives back a block that was reachable, after the verb that unlinked it was
- * acknowledged; size as for far_alloc(). Inside of an epoch. Costs no verb. Exactly
+ * acknowledged; size as for far_block_alloc(). Inside of an epoch. Costs no verb. Exactly
  * one client retires a block: the one whose CAS unlinked it. -ENOMEM: nothing was
  * retired.
  */
@@ -38,15 +40,25 @@ int far_retire(struct far_task *task, uint64_t addr, uint64_t size);
 
 /*
  * The newest E that this client knows. It exceeds the tag of each block that
- * far_alloc() gives, whoever retired it; and it stays below the E that any living
+ * far_block_alloc() gives, whoever retired it; and it stays below the E that any living
  * client has published plus FAR_EPOCH_LEAD.
  */
 uint64_t far_epoch_known(const struct far_task *task);
 
 /*
+ * When all operations that are inside of an epoch now, of any client, have left it, with
+ * what they have posted: not before far_epoch_is_past() says so of this mark. wait():
+ * outside of an epoch, until it does. -ETIME: the operation is late, or another client lives
+ * and stands still.
+ */
+uint64_t far_epoch_mark(const struct far_task *task);
+bool far_epoch_is_past(const struct far_task *task, uint64_t mark);
+int far_epoch_wait(struct far_task *task, uint64_t mark);
+
+/*
  * Waits until what this client had retired before the call is free, what dead clients had
  * in hand, too, and other clients had time to free theirs, and to give back empty chunks.
- * What to do when far_alloc() says -ENOSPC: leave the epoch, call this, and try once more.
+ * What to do when far_block_alloc() says -ENOSPC: leave the epoch, call this, and try once more.
  * -EAGAIN: another client stands in the way: at once, if it has done so for two seconds;
  * or the caller itself, at once: the task is inside of an epoch. -ETIME: the operation is
  * late.

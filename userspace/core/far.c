@@ -15,7 +15,9 @@
 #include "deadline.h"
 #include "loose.h"
 #include "space.h"
+#include "sum.h"
 #include "thread.h"
+#include "watch.h"
 
 #define DEPTH		256u
 #define DEPTH_MAX	32768u
@@ -68,6 +70,9 @@ const char *far_node_words(int err)
 	case -EINVAL:
 		return "expected an IPv4 address (names are not looked up), with verbs HOST "
 		       "or HOST:PORT, or a number from 0 for a memory node of this process";
+	case -EADDRNOTAVAIL:
+		return "this client has the same address; expected another one behind the "
+		       "NIC, such as ip=10.77.0.2/24";
 	case -EHOSTUNREACH:
 		return "no such node, or it does not answer";
 	case -EUSERS:
@@ -90,60 +95,107 @@ const char *far_node_words(int err)
 	}
 }
 
+void far_peers_free(struct far *far, struct far_peer **peer)
+{
+	for (unsigned n = 0; peer && n < far->nr_nodes; n++) {
+		if (!peer[n])
+			continue;
+		far->nic->ops->detach(far->nic, peer[n]);
+		free(peer[n]);
+	}
+	free(peer);
+}
+
+static void past_free(struct far *far)
+{
+	struct far_past *past;
+
+	while ((past = far->past)) {
+		far->past = past->next;
+		far_client_bury(past->client);
+		far_peers_free(far, past->peer);
+		free(past);
+	}
+}
+
 static void nodes_detach(struct far *far)
 {
-	while (far->nr_nodes--) {
-		far->nic->ops->detach(far->nic, far->peer[far->nr_nodes]);
-		free(far->peer[far->nr_nodes]);
-		free(far->node[far->nr_nodes]);
-	}
+	far_asks_fini(far);
+	past_free(far);
+	far_peers_free(far, far->peer);
+	for (unsigned n = 0; far->node && n < far->nr_nodes; n++)
+		free(far->node[n]);
 	free(far->node);
-	free(far->peer);
+	free(far->ask);
 	free(far->loose);
 	free(far->down_until);
 	free(far->space);
 }
 
-/* Attaches to the next node. */
-static int node_attach(struct far *far, const char *node, char *why, size_t why_len)
+static bool node_is_away(int err)
+{
+	return err == -EHOSTUNREACH || err == -ETIMEDOUT || err == -EAGAIN ||
+	       err == -EINPROGRESS || err == -ECONNREFUSED;
+}
+
+static int node_attach(struct far *far, const char *node, char *why, size_t why_len,
+		       struct far_peer **ret_peer)
 {
 	struct far_peer *peer = calloc(1, sizeof(*peer));
-	char *name = strdup(node);
 	int err = -ENOMEM;
 
-	if (peer && name)
+	if (peer)
 		err = far->nic->ops->attach(far->nic, node, far->space,
 					    FAR_ATTACH_READ | FAR_ATTACH_WRITE, peer);
 	if (err) {
 		snprintf(why, why_len, "space \"%s\" at node \"%s\": %s", far->space,
 			 node, far_node_words(err));
-		free(name);
 		free(peer);
 		return err;
 	}
-	far->peer[far->nr_nodes] = peer;
-	far->node[far->nr_nodes++] = name;
+	*ret_peer = peer;
 	return 0;
+}
+
+int far_peers_attach(struct far *far, struct far_peer **peer, char *why, size_t why_len)
+{
+	int err = 0;
+
+	for (unsigned n = 0; n < far->nr_nodes && !err; n++) {
+		err = node_attach(far, far->node[n], why, why_len, &peer[n]);
+		/* the arbiter's memory will say whether it is lost */
+		if (n && node_is_away(err))
+			err = 0;
+	}
+	return err;
 }
 
 static int nodes_attach(struct far *far, const struct far_conf *conf, char *why,
 			size_t why_len)
 {
 	const char *const *nodes = conf->nodes ? conf->nodes : only_node;
-	unsigned nr = conf->nr_nodes ? conf->nr_nodes : 1, i;
+	unsigned nr = conf->nr_nodes ? conf->nr_nodes : 1;
+	struct far_peer **peer = calloc(nr, sizeof(*peer));
 	int err = 0;
 
-	far->peer = calloc(nr, sizeof(*far->peer));
+	far->peer = peer;
 	far->node = calloc(nr, sizeof(*far->node));
 	far->down_until = calloc(nr, sizeof(*far->down_until));
 	far->loose = calloc(nr, sizeof(*far->loose));
 	far->space = strdup(conf->space);
-	if (!far->peer || !far->node || !far->down_until || !far->loose || !far->space) {
-		snprintf(why, why_len, "no memory for %u nodes", nr);
+	far->ask = calloc(nr, sizeof(*far->ask));
+	if (!peer || !far->node || !far->down_until || !far->loose || !far->ask || !far->space)
 		err = -ENOMEM;
+	for (; far->nr_nodes < nr && !err; far->nr_nodes++) {
+		far->node[far->nr_nodes] = strdup(nodes[far->nr_nodes]);
+		err = far->node[far->nr_nodes] ? 0 : -ENOMEM;
 	}
-	for (i = 0; i < nr && !err; i++)
-		err = node_attach(far, nodes[i], why, why_len);
+	if (!err)
+		far_asks_init(far);
+	if (err)
+		snprintf(why, why_len, "no memory for %u nodes", nr);
+	else
+		err = far_peers_attach(far, peer, why, why_len);
 	if (err)
 		nodes_detach(far);
 	return err;
@@ -192,30 +244,26 @@ static int thread_why(const struct far *far, char *why, size_t why_len, int err)
 	return err;
 }
 
-/* The client proper, from a thread that is none of its own yet. */
-static int client_join(struct far *far, char *why, size_t why_len)
+int far_join(struct far *far, struct far_peer **peer, const struct far_client *before,
+	     char *why, size_t why_len, struct far_client **ret_client)
 {
 	const struct far_client_set set = {
 		.nic = far->nic,
-		.peer = far->peer,
+		.peer = peer,
 		.node = (const char *const *)far->node,
 		.space = far->space,
 		.nr_nodes = far->nr_nodes,
 	};
-	struct far_client *client;
 	struct far_thread *thread;
 	int err;
 
-	err = far_thread_new(far, 1, 0, &thread);
+	err = far_thread_new_joins(far, peer, &thread);
 	if (err)
 		return thread_why(far, why, why_len, err);
-	far_thread_serves(thread);
-	err = far_client_join(&thread->task[0], &set, why, why_len, &client);
+	err = far_client_join(&thread->task[0], &set, before, why, why_len, ret_client);
 	if (err == -ENOMEM && thread->bufs.refused)
 		thread_why(far, why, why_len, thread->bufs.refused);
 	far_thread_free(thread);
-	if (!err)
-		far->client = client;
 	return err;
 }
 
@@ -240,17 +288,19 @@ static void client_leave(struct far *far)
 int far_open_nic(struct far_nic *nic, const struct far_conf *conf, char *why,
 		 size_t why_len, struct far **ret_far)
 {
+	struct far_client *client;
 	struct far *far;
 	int err;
 
 	err = far_open_bare(nic, conf, why, why_len, &far);
 	if (err)
 		return err;
-	err = client_join(far, why, why_len);
+	err = far_join(far, far->peer, NULL, why, why_len, &client);
 	if (err) {
 		far_close(far);
 		return err;
 	}
+	far->client = client;
 	*ret_far = far;
 	return 0;
 }
@@ -292,10 +342,12 @@ int far_close(struct far *far)
 		return 0;
 	if (is_in_use(far))
 		return -EBUSY;
+	far_asks_end(far);
 	client_leave(far);
+	far_sums_forget(far);
 	for (thread = atomic_load(&far->threads); thread; thread = next) {
 		next = thread->next;
-		free(thread);
+		far_thread_slot_free(thread);
 	}
 	nodes_detach(far);
 	if (far->owns_nic)

@@ -429,7 +429,7 @@ void far_lock_make(struct far_task *task, struct far_lock *lock)
 			       far_lock_word(0, 0, lock->flags, lock_sum(lock)));
 }
 
-/* Who gets the lock without a release; NULL: nobody. */
+/* The heir gets the lock without a release; NULL: nobody does. */
 static struct far_lock *lock_heir(struct far_lock *lock)
 {
 	struct far_lock *heir;

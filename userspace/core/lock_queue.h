@@ -41,7 +41,7 @@ __attribute__((warn_unused_result))
 int far_lock_enter(struct far_locks *locks, struct far_lock *lock);
 /* Takes the turn if nobody has the lock, as far_lock_enter() does. False: somebody has it. */
 bool far_lock_try(struct far_locks *locks, struct far_lock *lock);
-/* Whose turn comes next, NULL: nobody waits. It waits at least until far_lock_leave(). */
+/* The heir has the next turn, and waits at least until far_lock_leave(). NULL: nobody waits. */
 struct far_lock *far_lock_heir(struct far_locks *locks, struct far_lock *lock);
 /* Ends the turn, and lets the next one have its own. */
 void far_lock_leave(struct far_locks *locks, struct far_lock *lock);

@@ -16,39 +16,54 @@ static void time_raise(_Atomic uint64_t *time, uint64_t to)
 
 void far_loose_begin(struct far_thread *thread, unsigned node)
 {
-	struct far_loose *loose = &thread->far->loose[node];
+	uint64_t until = far_thread_now(thread) + FAR_LOOSE_NS;
 
-	time_raise(&loose->until, far_thread_now(thread) + FAR_LOOSE_NS);
-	if (!thread->link[node].loose)
-		atomic_fetch_add(&loose->links, 1);
-	thread->link[node].loose = true;
+	atomic_store(&thread->loose_until[node], until);
+	time_raise(&thread->far->loose[node].last, until);
 }
 
 void far_loose_end(struct far_thread *thread, unsigned node)
 {
-	if (thread->link[node].loose)
-		atomic_fetch_sub(&thread->far->loose[node].links, 1);
-	thread->link[node].loose = false;
+	if (far_link_is_loose(thread, node))
+		atomic_store(&thread->loose_until[node], 0);
 }
 
+bool far_link_is_loose(const struct far_thread *thread, unsigned node)
+{
+	return atomic_load(&thread->loose_until[node]);
+}
+
+/* In this order: whoever finds the thread's time gone finds that of ended threads. */
 void far_loose_leave(struct far_thread *thread)
 {
 	for (unsigned i = 0; i < thread->far->nr_nodes; i++) {
-		struct far_loose *loose = &thread->far->loose[i];
-
-		if (thread->link[i].loose)
-			time_raise(&loose->ended, atomic_load(&loose->until));
+		time_raise(&thread->far->loose[i].ended,
+			   atomic_load(&thread->loose_until[i]));
 		far_loose_end(thread, i);
 	}
 }
 
+/* `ended` comes last: see far_loose_leave(). */
+static bool node_is_loose(struct far *far, unsigned node, uint64_t now)
+{
+	struct far_thread *thread = atomic_load(&far->threads);
+
+	for (; thread; thread = thread->next) {
+		if (now < atomic_load(&thread->loose_until[node]))
+			return true;
+	}
+	return now < atomic_load(&far->loose[node].ended);
+}
+
 bool far_is_loose(struct far_task *task, unsigned node)
 {
-	struct far_loose *loose = &far_task_far(task)->loose[node];
-	uint64_t until = atomic_load(&loose->links) ? atomic_load(&loose->until) : 0;
-	uint64_t ended = atomic_load(&loose->ended);
+	struct far *far = far_task_far(task);
+	uint64_t last = atomic_load(&far->loose[node].last), now;
 
-	return (until || ended) && far_now(task) < (until > ended ? until : ended);
+	if (!last || far_client_lost(far_task_far(task)->client, node))
+		return false;
+	now = far_now(task);
+	return now < last && node_is_loose(far, node, now);
 }
 
 bool far_is_any_loose(struct far_task *task)

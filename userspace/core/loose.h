@@ -19,8 +19,11 @@
  * block by then.
  *
  * A thread that never makes its connection anew must not hold up the others for ever. So a
- * verb is loose for FAR_LOOSE_NS at most: no network keeps a packet that long. A client that
- * ends is fenced, and its queue pairs end with it.
+ * verb is loose for FAR_LOOSE_NS at most: no network keeps a packet that long. Each connection
+ * has a time of its own, which no other one that breaks prolongs; the time is in the thread's
+ * struct, which stays when the thread ends, and needs no memory when the connection breaks.
+ * Ended threads make no connection anew, so that the last of their times tells of all. A
+ * client that ends is fenced, and its queue pairs end with it.
  */
 #ifndef FAR_CORE_LOOSE_H
 #define FAR_CORE_LOOSE_H
@@ -33,11 +36,10 @@
 
 #define FAR_LOOSE_NS	UINT64_C(30000000000)
 
-/* Broken connections of all threads to a memory node. */
+/* Connections of all threads to a memory node. */
 struct far_loose {
-	_Atomic unsigned links;		/* that broke, and were not made anew */
-	_Atomic uint64_t until;		/* then no verb of these is loose any more, */
-	_Atomic uint64_t ended;		/* and none of threads that have ended */
+	_Atomic uint64_t last;		/* no time of any of them is later; 0: none ever broke */
+	_Atomic uint64_t ended;		/* the last time of threads that have ended */
 };
 
 struct far_thread;
@@ -46,6 +48,8 @@ struct far_thread;
 void far_loose_begin(struct far_thread *thread, unsigned node);
 /* It was made anew. */
 void far_loose_end(struct far_thread *thread, unsigned node);
+/* Whether it broke under verbs and was not made anew, however long ago. Own thread. */
+bool far_link_is_loose(const struct far_thread *thread, unsigned node);
 /* The thread ends, and so do all its connections. */
 void far_loose_leave(struct far_thread *thread);
 

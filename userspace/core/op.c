@@ -77,12 +77,21 @@ static bool peer_has(const struct far_peer *peer, uint64_t off, uint32_t len)
 	return false;
 }
 
+/* Returns the peer that the thread reaches: of a client that joins, or of the present one. */
+static inline const struct far_peer *peer_of(const struct far_thread *thread, unsigned node)
+{
+	struct far_peer *const *peer = thread->joins ? thread->peer : thread->far->peer;
+
+	return peer[node];
+}
+
 /* Why an operation cannot be; 0: it can. */
 static __attribute__((cold, noinline)) int op_refuse(struct far_task *task, uint64_t addr,
 						     enum far_nic_op op, uint32_t len)
 {
 	struct far *far = task->thread->far;
 	unsigned node = far_addr_node(addr);
+	const struct far_peer *peer = node < far->nr_nodes ? peer_of(task->thread, node) : NULL;
 
 	if (len > FAR_NIC_MAX_LEN)
 		return far_task_fail(task, -EINVAL, "%u bytes at once: at most %u", len,
@@ -93,7 +102,11 @@ static __attribute__((cold, noinline)) int op_refuse(struct far_task *task, uint
 	if (node >= far->nr_nodes)
 		return far_task_fail(task, -EFAULT, "address 0x%llx: there are %u nodes",
 				     (unsigned long long)addr, far->nr_nodes);
-	if (!peer_has(far->peer[node], far_addr_off(addr), len))
+	if (!peer)
+		return far_task_fail(task, -EHOSTDOWN, "node %u had been declared lost when "
+				     "this client was opened: far_reopen() when it is back",
+				     node);
+	if (!peer_has(peer, far_addr_off(addr), len))
 		return far_task_fail(task, -EFAULT,
 				     "address 0x%llx, %u bytes: not within the space",
 				     (unsigned long long)addr, len);
@@ -101,15 +114,16 @@ static __attribute__((cold, noinline)) int op_refuse(struct far_task *task, uint
 }
 
 /* Whether op_refuse() has no reason, as one sees in the node's first region. */
-static inline bool op_is_plain(const struct far *far, uint64_t addr, enum far_nic_op op,
-			       uint32_t len)
+static inline bool op_is_plain(const struct far_thread *thread, uint64_t addr,
+			       enum far_nic_op op, uint32_t len)
 {
 	unsigned node = far_addr_node(addr);
+	const struct far_peer *peer = node < thread->far->nr_nodes ? peer_of(thread, node) :
+				      NULL;
 
 	return len <= FAR_NIC_MAX_LEN &&
-	       !((op == FAR_NIC_CAS || op == FAR_NIC_FAA) && addr & 7) &&
-	       node < far->nr_nodes &&
-	       region_has(&far->peer[node]->region[0], far_addr_off(addr), len);
+	       !((op == FAR_NIC_CAS || op == FAR_NIC_FAA) && addr & 7) && peer &&
+	       region_has(&peer->region[0], far_addr_off(addr), len);
 }
 
 /* Makes room for one more in the node's list. NULL without memory. */
@@ -159,7 +173,7 @@ op_append(struct far_task *task, uint64_t addr, enum far_nic_op op, void *local,
 
 	if (thread->self != far_self())
 		return NULL;
-	if (!op_is_plain(thread->far, addr, op, len) && op_refuse(task, addr, op, len))
+	if (!op_is_plain(thread, addr, op, len) && op_refuse(task, addr, op, len))
 		return NULL;
 	if (!(flags & FAR_WR_INLINE) &&
 	    far_bufs_lkey(&thread->bufs, &task->arena, local, len, &lkey)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who owns a lock, a claim or a chunk, and whether that client is dead.
+ * The client that owns a lock, a claim or a chunk, and whether it is dead.
  */
 #ifndef FAR_CORE_OWNER_H
 #define FAR_CORE_OWNER_H

@@ -19,6 +19,7 @@
 #include "loose.h"
 #include "task.h"
 #include "thread.h"
+#include "watch.h"
 
 #define POLL_MAX	32
 #define TRIES		3	/* of a post whose connection breaks while it is idle */
@@ -35,22 +36,36 @@ int far_op_connect(struct far_thread *thread, unsigned node)
 {
 	struct far *far = thread->far;
 	struct far_link *link = &thread->link[node];
+	const struct far_peer *peer;
 	int err;
 
 	if (far_is_parents(far))
 		return -ESTALE;
+	peer = __atomic_load_n(&thread->peer[node], __ATOMIC_ACQUIRE);
+	if (!peer || (!thread->joins && far_client_lost(far->client, node)) ||
+	    far_node_is_silent(far, node))
+		return -EHOSTDOWN;
 	if (far_thread_now(thread) < atomic_load(&far->down_until[node]))
 		return -EHOSTDOWN;
-	err = far->nic->ops->connect(thread->qset, node, far->peer[node]);
-	if (err == -ESTALE)
-		far_client_cut(far->client);
-	if (node_is_down(err))
+	err = far->nic->ops->connect(thread->qset, node, peer);
+	/* Not the next client, if these peers are of one before: its peers come before it does. */
+	if (err == -ESTALE && thread->peer == far->peer && far->client) {
+		far_node_forgot(far, node);
+		/* it attaches again there */
+		if (!far_client_stale(far->client))
+			err = -EHOSTDOWN;
+	}
+	if (node_is_down(err)) {
 		atomic_store(&far->down_until[node], far_thread_now(thread) + DOWN_NS);
+		if (!thread->joins)
+			far_node_is_away(far, node);
+	}
 	if (err)
 		return err;
 	if (link->was_connected)
 		far_counts_add(&thread->counts, FAR_COUNT_RECONNECTS, 1);
 	link->connected = 1;
+	link->peer = peer;
 	link->was_connected = 1;
 	far_loose_end(thread, node);
 	return 0;
@@ -66,6 +81,8 @@ static int grant_try(struct far_thread *thread, unsigned node, unsigned want)
 	unsigned nr = want, depth = thread->far->depth;
 	int err;
 
+	if (far_client_lost(thread->far->client, node) && !thread->joins)
+		return -EHOSTDOWN;
 	if (!link->connected) {
 		if (link->outstanding)
 			return 0;
@@ -179,6 +196,8 @@ static int list_ring(struct far_task *task, const struct far_list *list, unsigne
 	}
 	last->id |= FAR_ID_LAST;
 	last->flags |= FAR_WR_SIGNALED;
+	/* The scheduler pushes when the task sleeps. */
+	thread->qset->pushes = task->syncs;
 	err = thread->far->nic->ops->post(thread->qset, node, first, nr);
 	if (err) {
 		last->flags &= ~FAR_WR_SIGNALED;
@@ -189,6 +208,15 @@ static int list_ring(struct far_task *task, const struct far_list *list, unsigne
 	if (!(first->id & FAR_ID_SERVICE))
 		far_counts_add(&thread->counts, FAR_COUNT_DOORBELLS, 1);
 	return 0;
+}
+
+static int stale_fail(struct far_task *task)
+{
+	if (far_is_parents(task->thread->far))
+		return far_task_fail(task, -ESTALE, "this client is the parent's: open a "
+				     "new one in the child of a fork()");
+	return far_task_fail(task, -ESTALE, "this client was fenced, or a memory "
+			     "node has begun anew: open a new one");
 }
 
 /*
@@ -205,6 +233,8 @@ static int list_piece(struct far_task *task, const struct far_list *list, unsign
 	if (nr < 0)
 		return far_error_connect(task, node, nr);
 	err = task->ops->error;		/* of what came back while it waited */
+	if (!err && task->peer != thread->peer)
+		err = stale_fail(task);
 	if (!err)
 		err = list_ring(task, list, node, at, nr);
 	if (!err)
@@ -238,13 +268,19 @@ static int list_post(struct far_task *task, unsigned node)
 	return 0;
 }
 
-static int stale_fail(struct far_task *task)
+/* Whether no operation of the thread can be: see far_client_stale(). */
+static bool thread_is_stale(const struct far_thread *thread)
 {
-	if (far_is_parents(task->thread->far))
-		return far_task_fail(task, -ESTALE, "this client is the parent's: open a "
-				     "new one in the child of a fork()");
-	return far_task_fail(task, -ESTALE, "this client was fenced, or a memory "
-			     "node has begun anew: open a new one");
+	return (far_client_stale(thread->far->client) && !thread->joins) ||
+	       far_is_parents(thread->far);
+}
+
+/* Another client has come in the place of that of these connections. */
+static void links_renew(struct far_thread *thread)
+{
+	thread->peer = thread->far->peer;
+	for (unsigned i = 0; i < thread->far->nr_nodes; i++)
+		thread->link[i].connected = 0;
 }
 
 /* By the clock of the last answers. What others see of an operation has to be finished. */
@@ -256,15 +292,18 @@ static int task_is_late(const struct far_task *task)
 /* Another thread's task is left as it is. */
 int far_post(struct far_task *task)
 {
+	struct far_thread *thread = task->thread;
 	struct far_ops *ops = task->ops;
 	unsigned i;
 
-	if (task->thread->self != far_self())
+	if (thread->self != far_self())
 		return -EPERM;
-	if (far_client_stale(task->thread->far->client) ||
-	    far_is_parents(task->thread->far))
+	if (thread_is_stale(thread))
 		stale_fail(task);
-	else if (task_is_late(task))
+	else if (thread->peer != thread->far->peer && !thread->joins)
+		links_renew(thread);
+	task->peer = thread->peer;
+	if (!ops->error && task_is_late(task))
 		far_task_fail(task, -ETIME, "the operation's time was over before it had "
 			      "changed anything");
 	for (i = 0; i < ops->nr_touched && !ops->error; i++)
@@ -297,7 +336,7 @@ static void links_fence(struct far_task *task)
 	int nr;
 
 	for (unsigned i = 0; i < thread->far->nr_nodes; i++) {
-		if (!thread->link[i].loose)
+		if (!far_link_is_loose(thread, i))
 			continue;
 		nr = grant_wait(task, i, 1);
 		if (nr > 0)
@@ -309,8 +348,11 @@ int far_sync(struct far_task *task)
 {
 	int err;
 
-	if (far_post(task) == -EPERM)
+	if (task->thread->self != far_self())
 		return -EPERM;
+	task->syncs = true;
+	far_post(task);
+	task->syncs = false;
 	far_op_wait(task);
 	err = task->ops->error;
 	task->ops->error = 0;
@@ -339,6 +381,7 @@ static void op_complete(struct far_thread *thread, const struct far_wc *wc)
 
 	if (generation != (thread->generation & 0xffffff))
 		return;
+	thread->link[wc->peer].answers++;
 	ops = far_op_at(task, wc->id >> FAR_ID_DEPTH_SHIFT & FAR_ID_DEPTH_MASK);
 	if (wc->status) {
 		thread->link[wc->peer].connected = 0;
@@ -397,8 +440,10 @@ void far_op_poll(struct far_thread *thread)
 		thread_break(thread, nr);
 	for (i = 0; i < nr; i++)
 		op_complete(thread, &wc[i]);
-	if (nr > 0)
+	if (nr > 0) {
 		thread->now = far_thread_now(thread);
+		far_watch_due(thread, thread->now);
+	}
 	if (nr > 0 && thread->throttles)
 		far_credit_tick(&thread->credit, thread->now);
 	grant_waiting(thread);

@@ -10,7 +10,9 @@
  */
 #include "client_priv.h"
 #include "loose.h"
+#include "sum.h"
 #include "task.h"
+#include "watch.h"
 
 /* The words of struct far_client_entry that a client writes, in one WRITE. */
 struct entry_words {
@@ -42,18 +44,39 @@ static int entry_write(struct far_task *task, const struct far_client *client,
 			 offsetof(struct far_client_entry, beat), words, sizeof(*words));
 }
 
-/* Line and entry by one doorbell; judges whether this client still lives. */
+/* Nothing of this client is on nodes that were declared lost since it joined. */
+static void losses_note(struct far_client *client, const struct far_losses *losses)
+{
+	bool lacks = false;
+
+	for (unsigned n = 1; n < client->set.nr_nodes; n++) {
+		if (losses->nr[n] != client->losses.nr[n])
+			atomic_store(&client->head.lost[n], true);
+		lacks |= far_client_lost(client, n) && !(losses->nr[n] & 1);
+	}
+	atomic_store(&client->lacks, lacks);
+}
+
+/*
+ * Line, losses and entry by one doorbell; judges whether this client still lives. In this
+ * order: whoever reads the epoch behind a declaration finds the node lost.
+ */
 static int line_read(struct far_task *task, struct far_client *client,
 		     struct round_line *ret_line)
 {
 	size_t mark = far_buf_mark(task);
 	struct round_line *line = far_buf(task, sizeof(*line));
 	struct far_client_entry *entry = far_buf(task, sizeof(*entry));
+	struct far_losses *losses = far_buf(task, sizeof(*losses));
+	uint64_t claims = far_claims_seen(far_task_far(task));
 	int err = -ENOMEM;
 
-	if (!line || !entry)
+	if (!line || !entry || !losses)
 		goto release;
 	far_read(task, far_addr(client->arbiter, FAR_SB_EPOCH), line, sizeof(*line));
+	if (client->set.nr_nodes > 1)
+		far_read(task, far_addr(client->arbiter, FAR_SB_LOSSES), losses,
+			 (client->set.nr_nodes + 7) / 8 * 8);
 	far_read(task, entry_addr(client), entry, sizeof(*entry));
 	err = far_sync(task);
 	if (err)
@@ -64,6 +87,8 @@ static int line_read(struct far_task *task, struct far_client *client,
 		err = -ESTALE;
 		goto release;
 	}
+	losses_note(client, losses);
+	far_claims_confirm(far_task_far(task), claims);
 	*ret_line = *line;
 release:
 	far_buf_release(task, mark);
@@ -116,8 +141,11 @@ static void gen_step(struct far_task *task, struct far_client *client, uint64_t 
 		gen ^= FAR_GEN_SIDE;
 		atomic_store(&client->gen, gen);
 	}
-	/* in this order: whoever leaves a verb loose says so before it leaves the side */
-	if (side_empty(client, ~gen & FAR_GEN_SIDE) && !far_is_any_loose(task)) {
+	if (!side_empty(client, ~gen & FAR_GEN_SIDE))
+		return;
+	far_sums_pay(task);
+	/* behind these: whoever leaves a verb loose says so before it leaves the side */
+	if (!far_is_any_loose(task)) {
 		client->published = client->pending;
 		client->pending = 0;
 		atomic_fetch_add(&client->turns, 1);
@@ -135,6 +163,11 @@ static uint64_t flushed_now(struct far_client *client)
 	if (!drained)
 		return 0;
 	return client->tag[(drained - 1) % FAR_NR_ROUNDS] - 1;
+}
+
+bool far_round_is_empty(struct far_client *client)
+{
+	return side_empty(client, 0) && side_empty(client, 1);
 }
 
 int far_round_look(struct far_task *task, struct far_client *client)
@@ -207,7 +240,9 @@ int far_round_park(struct far_task *task, struct far_client *client)
 	struct entry_words words = { FAR_BEAT_NONE, FAR_EPOCH_IDLE, FAR_EPOCH_IDLE };
 
 	atomic_fetch_and(&client->gen, ~FAR_GEN_ACTIVE);
-	if (!side_empty(client, 0) || !side_empty(client, 1) || far_is_any_loose(task)) {
+	if (far_round_is_empty(client))
+		far_sums_pay(task);
+	if (!far_round_is_empty(client) || far_is_any_loose(task)) {
 		atomic_fetch_or(&client->gen, FAR_GEN_ACTIVE);
 		return -EBUSY;
 	}

@@ -93,7 +93,8 @@ int far_scavenge(struct far_task *task, struct far_client *client, uint64_t want
 
 	*ret_got = false;
 	for (unsigned n = 0; n < client->set.nr_nodes && !err; n++)
-		err = node_scavenge(&s, n, ret_got);
+		if (!far_client_lost(client, n))
+			err = node_scavenge(&s, n, ret_got);
 	far_buf_release(task, mark);
 	return err;
 }

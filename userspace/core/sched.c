@@ -6,6 +6,7 @@
 
 #include "task.h"
 #include "thread.h"
+#include "watch.h"
 
 #define NEVER	UINT64_MAX
 
@@ -184,10 +185,21 @@ static void sched_wait(struct far_thread *thread)
 {
 	uint64_t until = thread->nr_timers ? thread->timer[0]->wake_at : NEVER;
 
+	if (thread->outstanding && thread->next_look < until)
+		until = thread->next_look;
 	if (far_fds_nr(thread->fds))
 		far_fds_wait(thread, until);
 	else
 		thread->far->nic->ops->wait(thread->qset, until);
+	if (until == thread->next_look)
+		far_watch_due(thread, far_thread_now(thread));
+}
+
+/* Begins what tasks have posted, on the thread's own stack: it needs more than a task has. */
+static void sched_push(struct far_thread *thread)
+{
+	if (thread->qset->put_off && !far_is_parents(thread->far))
+		thread->far->nic->ops->push(thread->qset);
 }
 
 /* What may have become ready; waits for it in the NIC when nothing is. */
@@ -195,6 +207,7 @@ static void sched_turn(struct far_thread *thread)
 {
 	bool idle = !thread->ready.first && !sched_stalled(thread);
 
+	sched_push(thread);
 	if (idle && far_is_parents(thread->far))
 		sched_wait_alone(thread);
 	else if (idle)
@@ -209,8 +222,10 @@ static void sched_turn(struct far_thread *thread)
 /* Where the calling task's thread goes on when the task sleeps or has ended. */
 static struct far_context *sched_next(struct far_thread *thread)
 {
-	struct far_task *next = far_queue_take(&thread->batch);
+	struct far_task *next = NULL;
 
+	if (!thread->qset->put_off)
+		next = far_queue_take(&thread->batch);
 	return next ? &next->fiber->context : &thread->root;
 }
 
@@ -242,9 +257,10 @@ void far_sched_run(struct far_thread *thread)
 
 		thread->batch = thread->ready;
 		thread->ready.first = NULL;
-		first = far_queue_take(&thread->batch);
-		if (first)
+		while ((first = far_queue_take(&thread->batch))) {
 			far_context_switch(&thread->root, &first->fiber->context);
+			sched_push(thread);
+		}
 		if (thread->nr_live)
 			sched_turn(thread);
 		/* What else sleeps would be woken by a thread that the child has not. */

@@ -21,13 +21,17 @@
 #define MAPS_ROUNDS	16u	/* between two looks into the maps of our chunks */
 
 /*
- * Whether nobody needs the service: no thread has run for a while; or, when the client
- * closes, none runs, and there is nothing in limbo and nothing to sweep, or both would have
- * to wait for loose verbs.
+ * Whether nobody needs the service: another client comes in place of this one; or no thread
+ * has run for a while; or, when the client closes, none runs, and there is nothing in limbo
+ * and nothing to sweep, or both would have to wait for loose verbs.
  */
 static bool service_unneeded(struct far_task *task, struct far_client *client,
 			     unsigned *idle)
 {
+	/* While it is still STARTING, its end would be overwritten. */
+	if (atomic_load(&client->retired) &&
+	    atomic_load(&client->service) == FAR_SERVICE_RUNNING)
+		return true;
 	if (atomic_load(&client->nr_threads)) {
 		*idle = 0;
 		return false;
@@ -58,7 +62,7 @@ static bool service_finish(struct far_task *task, struct far_client *client, boo
 	if (err == -EBUSY || (err && err != -ESTALE && !atomic_load(&client->closes)))
 		return false;
 	atomic_compare_exchange_strong(&client->service, &running, FAR_SERVICE_ENDED);
-	if (!atomic_load(&client->nr_threads))
+	if (!atomic_load(&client->nr_threads) || atomic_load(&client->retired))
 		return true;
 	return !atomic_compare_exchange_strong(&client->service, &ended,
 					       FAR_SERVICE_RUNNING);
@@ -157,6 +161,10 @@ int far_service_start(struct far *far, struct far_client *client)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&client->service, &state,
 					       FAR_SERVICE_STARTING));
+	if (atomic_load(&client->retired)) {
+		atomic_store(&client->service, state);
+		return 0;
+	}
 	if (state == FAR_SERVICE_ENDED)
 		far_thread_join(client->service_thread);
 	atomic_store(&client->service_end, false);
@@ -178,4 +186,25 @@ void far_service_join(struct far_task *task, struct far_client *client)
 	if (atomic_load(&client->service) == FAR_SERVICE_ENDED)
 		far_thread_join(client->service_thread);
 	atomic_store(&client->service, FAR_SERVICE_NONE);
+}
+
+/* Whether a thread of the service runs, or somebody starts one. */
+static bool service_is_on(struct far_client *client)
+{
+	int state = atomic_load(&client->service);
+
+	return state == FAR_SERVICE_STARTING || state == FAR_SERVICE_RUNNING;
+}
+
+void far_client_retire(struct far_task *task, struct far_client *client)
+{
+	/* Pairs with far_epoch_enter(): a task that is not seen inside sees this. */
+	atomic_fetch_and(&client->gen, ~FAR_GEN_ACTIVE);
+	while (!far_round_is_empty(client))
+		far_sleep(task, FAR_ROUND_NS);
+	atomic_store(&client->retired, true);
+	while (service_is_on(client))
+		far_sleep(task, FAR_ROUND_NS);
+	if (atomic_exchange(&client->service, FAR_SERVICE_NONE) == FAR_SERVICE_ENDED)
+		far_thread_join(client->service_thread);
 }

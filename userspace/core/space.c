@@ -360,27 +360,37 @@ struct names_look {
 	void *arg;
 };
 
+static int look_name(const struct names_look *look, const struct far_dir_entry *from)
+{
+	struct far_dir_entry entry = *from;
+	const struct far_type *type;
+
+	if (!(uint32_t)entry.state)
+		return 0;
+	entry.name[sizeof(entry.name) - 1] = 0;
+	type = far_type_find(entry.type);
+	return look->each(look->arg, &(struct far_space_entry){
+		.name = entry.name, .type = type ? type->name : "unknown",
+		.version = entry.version });
+}
+
 static int look_names(void *arg, const char *node, const void *memory,
 		      const struct far_summary *sum)
 {
-	const struct names_look *look = arg;
+	const struct far_dir_entry *entry;
+	uint64_t next = FAR_NIL;
+	unsigned blocks = 0;
 	int err = 0;
 
 	(void)node;
-	for (unsigned i = 0; sum->sb.dir_off && i < sum->sb.nr_names && !err; i++) {
-		struct far_dir_entry entry;
-		const struct far_type *type;
+	if (!sum->sb.dir_off)
+		return 0;
+	do {
+		unsigned nr = far_dir_part(memory, &sum->sb, next, &entry, &next);
 
-		memcpy(&entry, (const char *)memory + far_dir_entry_off(&sum->sb, i),
-		       sizeof(entry));
-		if (!(uint32_t)entry.state)
-			continue;
-		entry.name[sizeof(entry.name) - 1] = 0;
-		type = far_type_find(entry.type);
-		err = look->each(look->arg, &(struct far_space_entry){
-			.name = entry.name, .type = type ? type->name : "unknown",
-			.version = entry.version });
-	}
+		for (unsigned i = 0; i < nr && !err; i++)
+			err = look_name(arg, &entry[i]);
+	} while (!err && next != FAR_NIL && blocks++ < FAR_MAX_DIR_BLOCKS);
 	return err;
 }
 
@@ -445,8 +455,9 @@ int far_space_create(const char *nic, const char *name,
 		err = far_space_create_on(open, name, attr, why, why_len);
 	else
 		err = far_why(why, why_len, -EOPNOTSUPP, "%s: a space there lives as long "
-			      "as the process of its memory node: expected mem, or \"far "
-			      "space serve\"", nic);
+			      "as the process of its memory node: expected mem, \"far space "
+			      "serve\", or a section [space %s] in the agent's "
+			      "mnoded.conf", nic, name);
 	open->ops->close(open);
 	return err;
 }

@@ -51,8 +51,8 @@ void far_count(struct far_task *task, enum far_count what, uint64_t n);
  */
 uint64_t far_stats_written(struct far *far);
 /*
- * Of the cache's hits: searches of radix trees that began at a cached node, and READ another
- * one all the same. Not in struct far_stats either.
+ * Counts, among the cache's hits, searches of radix trees that began at a cached node and
+ * READ another one all the same. Not in struct far_stats either.
  */
 uint64_t far_stats_partial(struct far *far);
 

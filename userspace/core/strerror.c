@@ -27,6 +27,7 @@ static const struct {
 	{ -EPERM, "the task belongs to another thread, or the right is missing" },
 	{ -EBUSY, "somebody still uses it, a thread has not been joined, or a scan is under way" },
 	{ -EDEADLK, "the caller would wait for itself" },
+	{ -ESHUTDOWN, "the queue of calls stops: the call was not begun" },
 	{ -EBADF, "the descriptor is not open" },
 	/* what is used up */
 	{ -ENOSPC, "the space is full" },
@@ -39,14 +40,24 @@ static const struct {
 	{ -EIO, "the connection broke; a change may have happened" },
 	{ -EHOSTDOWN, "the memory node is away; a change may have happened" },
 	{ -ECANCELED, "it was given up before it was posted" },
+	/* what became of a request of RPC */
+	{ -ENOTCONN, "there was no connection to the server: the request has not run" },
+	{ -ECONNRESET, "the connection to the server broke: the request may have run" },
+	{ -ENOBUFS, "the response is longer than the caller's buffer: the request has run" },
+	{ -ENOSYS, "the server has no such handler: the request has not run" },
+	{ -ENOMSG, "no response waits: nothing was sent, or all responses were taken" },
+	{ -EADDRINUSE, "another process offers that service already" },
+	{ -EISCONN, "there is such a connection already" },
 	{ -ESTALE, "this client was fenced, or the parent of this process has it: open a new "
 		   "one" },
 	{ -EBADMSG, "the structure is damaged: \"far space check\" says where" },
 	/* what a memory node answers */
 	{ -EHOSTUNREACH, "no such node, or it does not answer" },
+	{ -EADDRNOTAVAIL, "this client has the address of the memory node" },
+	{ -ENETDOWN, "the port of the NIC is not active" },
 	{ -ECONNREFUSED, "the memory node serves no spaces" },
 	{ -EPROTO, "that is no space, or one of another version of libfar" },
-	{ -EAGAIN, "not all memory nodes of the set have joined" },
+	{ -EAGAIN, "not now: a queue is full, or not all memory nodes of the set have joined" },
 	{ -EINPROGRESS, "the memory node starts and is not ready: try again later" },
 	{ -ENOKEY, "the memory node lets in only who has a secret: expected key=NAME behind the "
 		   "back end" },

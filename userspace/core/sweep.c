@@ -156,22 +156,26 @@ static int walk_block(struct far_walk *walk, uint64_t addr, uint64_t size)
 static int walk_all(struct far_task *task, struct far_client *client)
 {
 	struct sweep_walk sweep = { { walk_block, NULL }, task, client };
-	struct far_dir_entry *dir = calloc(FAR_NR_NAMES, sizeof(*dir));
-	unsigned nr = 0;
-	uint64_t torn;
-	int err = dir ? far_dir_list(task, dir, &nr, &torn) : -ENOMEM;
+	struct far_dir_view dir;
+	int err = far_dir_read(task, &dir);
 
-	if (!err && torn)
+	if (err)
+		return err;
+	if (dir.torn)
 		err = -EBADMSG;
+	for (unsigned i = 0; i < dir.nr_blocks; i++)
+		walk_block(&sweep.walk, dir.block[i], sizeof(struct far_dir_block));
 	client->sweeper = task;
-	for (unsigned i = 0; i < nr && !err; i++) {
-		const struct far_type *type = far_type_find(dir[i].type);
+	for (unsigned i = 0; i < dir.nr && !err; i++) {
+		const struct far_type *type = far_type_find(dir.entry[i].type);
 
-		err = type && type->version == dir[i].version ?
-		      type->walk(task, &dir[i], &sweep.walk) : -EOPNOTSUPP;
+		if (!far_dir_is_good(&dir.entry[i]))
+			continue;
+		err = type && type->version == dir.entry[i].version ?
+		      type->walk(task, &dir.entry[i], &sweep.walk) : -EOPNOTSUPP;
 	}
 	client->sweeper = NULL;
-	free(dir);
+	far_dir_free(&dir);
 	return err;
 }
 
@@ -314,6 +318,8 @@ static int pages_regain(struct far_task *task, struct far_client *client)
 	for (unsigned n = 0; n < client->set.nr_nodes; n++) {
 		struct far_chunk *chunk = client->heap.node[n].chunks;
 
+		if (far_client_lost(client, n))
+			continue;
 		for (; chunk && !err; chunk = chunk->next)
 			err = far_pages_regain(task, client, chunk);
 	}

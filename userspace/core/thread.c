@@ -10,8 +10,24 @@
 
 #include "deadline.h"
 #include "loose.h"
+#include "watch.h"
 
 #define ATOMIC_BYTES	8u
+
+/* Others look into loose_until as long as the struct is in the list. */
+static struct far_thread *slot_new(struct far *far)
+{
+	struct far_thread *thread = calloc(1, sizeof(*thread));
+
+	if (!thread)
+		return NULL;
+	thread->far = far;
+	thread->loose_until = calloc(far->nr_nodes, sizeof(*thread->loose_until));
+	if (thread->loose_until)
+		return thread;
+	free(thread);
+	return NULL;
+}
 
 /* A struct that an ended thread has left, or a new one at the end of the list. */
 static struct far_thread *slot_take(struct far *far)
@@ -26,10 +42,9 @@ static struct far_thread *slot_take(struct far *far)
 		if (atomic_compare_exchange_strong(&thread->busy, &idle, 1))
 			return thread;
 	}
-	thread = calloc(1, sizeof(*thread));
+	thread = slot_new(far);
 	if (!thread)
 		return NULL;
-	thread->far = far;
 	thread->index = atomic_fetch_add(&far->nr_threads, 1);
 	atomic_store_explicit(&thread->busy, 1, memory_order_relaxed);
 	thread->next = first;
@@ -57,8 +72,12 @@ static int links_open(struct far_thread *thread)
 	if (err)
 		return err;
 	memset(thread->link, 0, far->nr_nodes * sizeof(*thread->link));
-	for (i = 0; i < far->nr_nodes && !err; i++)
+	for (i = 0; i < far->nr_nodes && !err; i++) {
 		err = far_op_connect(thread, i);
+		/* a set goes on without a member */
+		if (i && (err == -EHOSTDOWN || err == -EHOSTUNREACH || err == -ETIMEDOUT))
+			err = 0;
+	}
 	if (err)
 		far->nic->ops->qset_free(thread->qset);
 	return err;
@@ -73,6 +92,7 @@ static struct far_context *task_main(void *arg)
 	thread->run(task, thread->arg);
 	far_op_drop(task);
 	far_sync(task);
+	far_hold_end(task);
 	far_arena_release(&task->arena, &thread->bufs, 0);
 	thread->nr_live--;
 	next = far_queue_take(&thread->batch);
@@ -138,7 +158,8 @@ static int fibers_new(struct far_thread *thread)
 }
 
 /* All but what can fail, and what outlives the thread. */
-static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
+static void thread_reset(struct far_thread *thread, struct far_peer **peer,
+			 unsigned nr_tasks)
 {
 	struct far *far = thread->far;
 	uint64_t now = thread->now = far_thread_now(thread);
@@ -148,7 +169,10 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	thread->nr_live = nr_tasks;
 	thread->service = 0;
 	thread->client = NULL;
+	thread->peer = peer;
+	thread->joins = false;
 	thread->outstanding = 0;
+	thread->next_look = now + FAR_WATCH_NS;
 	thread->waiting.first = NULL;
 	thread->held.first = NULL;
 	thread->ready.first = NULL;
@@ -164,8 +188,8 @@ static void thread_reset(struct far_thread *thread, unsigned nr_tasks)
 	far_stacks_init(&thread->stacks, far->task_stack);
 }
 
-int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
-		   struct far_thread **ret_thread)
+static int thread_new(struct far *far, struct far_peer **peer, unsigned nr_tasks,
+		      int with_fibers, struct far_thread **ret_thread)
 {
 	struct far_thread *thread;
 	unsigned i;
@@ -176,7 +200,7 @@ int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
 	thread = slot_take(far);
 	if (!thread)
 		return -ENOMEM;
-	thread_reset(thread, nr_tasks);
+	thread_reset(thread, peer, nr_tasks);
 	err = tasks_alloc(thread, nr_tasks);
 	if (err)
 		goto free_tasks;
@@ -207,6 +231,12 @@ free_tasks:
 	return err;
 }
 
+int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
+		   struct far_thread **ret_thread)
+{
+	return thread_new(far, far->peer, nr_tasks, with_fibers, ret_thread);
+}
+
 void far_thread_serves(struct far_thread *thread)
 {
 	unsigned i;
@@ -214,6 +244,18 @@ void far_thread_serves(struct far_thread *thread)
 	thread->service = 1;
 	for (i = 0; i < thread->nr_tasks; i++)
 		thread->task[i].service++;
+}
+
+int far_thread_new_joins(struct far *far, struct far_peer **peer,
+			 struct far_thread **ret_thread)
+{
+	int err = thread_new(far, peer, 1, 0, ret_thread);
+
+	if (err)
+		return err;
+	(*ret_thread)->joins = true;
+	far_thread_serves(*ret_thread);
+	return 0;
 }
 
 void far_thread_free(struct far_thread *thread)
@@ -231,6 +273,12 @@ void far_thread_free(struct far_thread *thread)
 	atomic_store_explicit(&thread->busy, 0, memory_order_release);
 }
 
+void far_thread_slot_free(struct far_thread *thread)
+{
+	free(thread->loose_until);
+	free(thread);
+}
+
 /* The thread takes part in the client's epochs and has magazines, until it stops. */
 static int client_start(struct far_thread *thread)
 {
@@ -245,7 +293,7 @@ static int client_start(struct far_thread *thread)
 static void client_stop(struct far_thread *thread)
 {
 	if (thread->client && !thread->service)
-		far_client_thread_stop(thread->far->client, thread->client);
+		far_client_thread_stop(thread->client);
 }
 
 static void thread_main(void *arg)
@@ -356,6 +404,7 @@ int far_leave(struct far_task *task)
 		return err;
 	far_op_drop(task);
 	far_sync(task);
+	far_hold_end(task);
 	client_stop(task->thread);
 	far_thread_free(task->thread);
 	return 0;

@@ -47,7 +47,9 @@ struct far_link {
 	unsigned outstanding;
 	int connected;
 	int was_connected;		/* so that a connection is one made anew */
-	bool loose;			/* it broke under verbs: see loose.h */
+	const struct far_peer *peer;	/* to which it leads */
+	uint32_t answers;		/* completions, */
+	uint32_t answers_seen;		/* and when far_watch_due() looked last */
 };
 
 /* far_task.late_at outside of operations, and before the clock was read. */
@@ -71,6 +73,7 @@ struct far_task {
 	/* wait.c */
 	_Atomic bool permit;		/* far_unpark() that no far_park() has had */
 	bool waits;			/* sleeps in far_park() or far_fd_wait() */
+	bool syncs;			/* posts in far_sync(): it sleeps at once after that */
 	unsigned fd_at;			/* its place in far_thread.fds */
 	int fd_result;			/* what has become ready, or -errno; 0: nothing yet */
 
@@ -80,11 +83,13 @@ struct far_task {
 	struct far_ops inner;		/* of the operation of a structure under way */
 	struct far_lists *lists;	/* that no far_ops has */
 	int service;			/* depth of far_service_begin(); of thread->service, too */
+	struct far_peer **peer;		/* thread->peer when its last list was posted */
 	unsigned want, want_node;	/* while it waits for credits: how many, for whom */
 	int granted;			/* and what it got: how many, or an error */
 
 	/* the operation of a structure under way: task.c, deadline.c */
 	unsigned op_depth;
+	unsigned holds;			/* far_hold() without an end: hold.c */
 	uint64_t until;			/* far_deadline_set(), or FAR_UNSTARTED */
 	uint64_t late_at;		/* the clock from which it is late, or: */
 	unsigned must;			/* far_must_begin() without an end */
@@ -108,8 +113,13 @@ struct far_thread {
 	struct far_client_thread *client;	/* NULL: bare, or joining, or leaving */
 
 	struct far_qset *qset;
+	struct far_peer **peer;		/* to which its links lead: far.peer, or one of before */
+	bool joins;			/* for far_join(): it is no client's yet */
 	struct far_link *link;		/* per node */
+	/* per node, with the struct: when verbs of that link are not loose any more; loose.h */
+	_Atomic uint64_t *loose_until;
 	unsigned outstanding;		/* of all links */
+	uint64_t next_look;		/* when far_watch_due() looks next */
 	int throttles;			/* operations take credits */
 	struct far_credit credit;
 	unsigned generation;		/* of the queue set: it goes up when that broke */
@@ -180,6 +190,9 @@ static inline uint64_t far_thread_now(const struct far_thread *thread)
 	return thread->far->nic->ops->now(thread->far->nic);
 }
 
+/* The same at other peers than far.peer, with one task, whose operations are libfar's own. */
+int far_thread_new_joins(struct far *far, struct far_peer **peer,
+			 struct far_thread **ret_thread);
 /* All operations of a thread that has not begun are libfar's own. */
 void far_thread_serves(struct far_thread *thread);
 
@@ -191,6 +204,11 @@ int far_thread_new(struct far *far, unsigned nr_tasks, int with_fibers,
 		   struct far_thread **ret_thread);
 /* Nothing of it runs any more. Its struct stays, for its counters. */
 void far_thread_free(struct far_thread *thread);
+/* The client ends: nobody has the struct any more. */
+void far_thread_slot_free(struct far_thread *thread);
+
+/* The task ends: it holds nothing any more, and nothing of it is under way. */
+void far_hold_end(struct far_task *task);
 
 /* Puts the calling task to sleep until far_sched_wake(). */
 void far_sched_sleep(struct far_task *task);

@@ -94,7 +94,7 @@ static int turn_look(struct far_task *task, struct far_turn *turn,
 	return far_sync(task);
 }
 
-/* Whose turn it is has not moved for a lease: it is dead, or as good as that. */
+/* The holder of the turn has not moved for a lease: it is dead, or as good as that. */
 static int turn_skip(struct far_task *task, const struct far_turn *turn)
 {
 	uint64_t serving = turn->seen->words.serving;

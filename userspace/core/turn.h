@@ -52,7 +52,7 @@ struct far_turn_seen {
 	uint64_t ticket;
 };
 
-/* Of one operation, which fills in the first two; the rest is 0 at first. */
+/* The turn of one operation, which fills in the first two; the rest is 0 at first. */
 struct far_turn {
 	uint64_t addr;		/* of its words */
 	struct far_turn_seen *seen;

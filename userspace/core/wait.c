@@ -49,12 +49,12 @@ static int wait_over(const struct far_task *task)
 	       -ETIME : 0;
 }
 
-/* Within an operation (a scan calls the program) the task would hold up the epochs. */
+/* Within an operation (a scan calls the program), or far_hold(), it would hold up epochs. */
 static int wait_may(const struct far_task *task)
 {
 	int err = far_task_usable(task);
 
-	return !err && task->op_depth ? -EBUSY : err;
+	return !err && (task->op_depth || task->holds) ? -EBUSY : err;
 }
 
 bool far_wait_forsake(struct far_thread *thread)
