@@ -180,7 +180,7 @@ static size_t entry_len(const struct art_cache *cache, size_t at)
 	return load(&cache->word[at + AT_NAME]) >> NAME_LEN;
 }
 
-/* Of the way to a node at depth, which the key takes. */
+/* The hash of the key's way down to a node at this depth. */
 static uint64_t way_hash(const struct art_key *key, unsigned depth)
 {
 	return XXH3_64bits(key->data, depth);

@@ -19,7 +19,7 @@
  * What does not fit makes the search begin anew, with hints only of nodes above that
  * one: op->trust. Without hints it is a plain descent.
  */
-#include "priv.h"
+#include "art_priv.h"
 
 #include <string.h>
 

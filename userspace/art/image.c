@@ -9,18 +9,15 @@
 #include "../core/epoch.h"
 #include "view.h"
 
-#define IMAGE_MAX_VALUE	4096u
-#define IMAGE_BATCH	4096u	/* keys per epoch */
-
 struct making {
 	struct far_task *task;
 	struct far_art *art;
-	const struct far_art_image *image;
+	const struct form_image *image;
 };
 
 static void *image_at(const struct making *making, uint64_t addr)
 {
-	return (uint8_t *)making->image->base[far_addr_node(addr)] + far_addr_off(addr);
+	return form_image_at(making->image->base, addr);
 }
 
 static unsigned image_place(const struct making *making, uint64_t hash)
@@ -35,7 +32,7 @@ static int image_node(struct making *making, const struct art_key *key, uint64_t
 	uint64_t addr;
 	int err;
 
-	err = far_alloc(making->task, image_place(making, far_rng_mix(key->hash + depth)),
+	err = far_block_alloc(making->task, image_place(making, far_rng_mix(key->hash + depth)),
 			art_node_len(type), &addr);
 	if (err)
 		return err;
@@ -62,7 +59,7 @@ static int image_grow(struct making *making, const struct art_key *key, uint64_t
 	node = image_at(making, art_pointee(new));
 	for (i = 0; i < art_type_slots(type); i++)
 		art_node_add(node, old->slot[i]);
-	err = far_free(making->task, art_pointee(*slot), art_node_len(type));
+	err = far_block_free(making->task, art_pointee(*slot), art_node_len(type));
 	*slot = art_slot_as(new, art_slot_symbol(*slot));
 	return err;
 }
@@ -74,7 +71,7 @@ static int image_leaf(struct making *making, const struct art_key *key, const vo
 	uint64_t addr;
 	int err;
 
-	err = far_alloc(making->task, image_place(making, key->hash), len, &addr);
+	err = far_block_alloc(making->task, image_place(making, key->hash), len, &addr);
 	if (err)
 		return err;
 	art_leaf_fill(image_at(making, addr), art_seed(making->art->root, addr), key, value,
@@ -170,10 +167,11 @@ static int image_link(struct making *making, const struct art_key *key, uint64_t
 	}
 }
 
-static int image_one(struct making *making, uint64_t number)
+static int image_one(void *arg, uint64_t number)
 {
-	const struct far_art_image *image = making->image;
-	uint8_t bytes[ART_MAX_KEY], value[IMAGE_MAX_VALUE];
+	struct making *making = arg;
+	const struct form_image *image = making->image;
+	uint8_t bytes[ART_MAX_KEY], value[FORM_IMAGE_MAX_VALUE];
 	struct art_key key;
 	uint64_t leaf;
 	int err;
@@ -185,44 +183,14 @@ static int image_one(struct making *making, uint64_t number)
 	return err ? err : image_link(making, &key, leaf);
 }
 
-static int image_fill(struct making *making)
+int far_art_image(struct far_task *task, void *art, const struct form_image *image)
 {
-	uint64_t i = 0, end;
-	int err = 0;
-
-	while (i < making->image->nr_keys && !err) {
-		err = far_epoch_enter(making->task);
-		if (err)
-			return err;
-		end = i + IMAGE_BATCH;
-		if (end > making->image->nr_keys)
-			end = making->image->nr_keys;
-		for (; i < end && !err; i++)
-			err = image_one(making, i);
-		far_epoch_exit(making->task);
-	}
-	return err;
-}
-
-int far_art_image(struct far_task *task, const char *name,
-		  const struct far_art_image *image, struct far_art **ret_art)
-{
-	struct making making = { .task = task, .image = image };
-	int err;
+	struct making making = { .task = task, .art = art, .image = image };
 
 	if (!image->key_len || image->key_len > ART_MAX_KEY ||
-	    image->value_len > IMAGE_MAX_VALUE)
+	    image->value_len > FORM_IMAGE_MAX_VALUE)
 		return -EINVAL;
-	err = far_art_create(task, name, &making.art);
-	if (err)
-		return err;
-	err = image_fill(&making);
-	if (err) {
-		far_art_close(making.art);
-		return err;
-	}
-	*ret_art = making.art;
-	return 0;
+	return form_image_fill(task, image, image_one, &making);
 }
 
 struct warming {
@@ -235,8 +203,7 @@ struct warming {
 static void warm_node(const struct warming *warming, const struct art_way *way)
 {
 	uint64_t addr = way ? art_pointee(way->slot) : art_first_node(warming->art);
-	const struct art_node *node = (const void *)
-		((uint8_t *)warming->base[far_addr_node(addr)] + far_addr_off(addr));
+	const struct art_node *node = form_image_at(warming->base, addr);
 	unsigned depth = art_header_depth(node->header), i;
 	uint8_t bytes[ART_MAX_KEY];
 	struct art_key key;
@@ -253,8 +220,9 @@ static void warm_node(const struct warming *warming, const struct art_way *way)
 	art_cache_put(warming->art->cache, addr, &key, node, warming->age);
 }
 
-int far_art_image_warm(struct far_task *task, struct far_art *art, void *const *base)
+int far_art_image_warm(struct far_task *task, void *index, void *const *base)
 {
+	struct far_art *art = index;
 	struct warming warming = { .art = art, .base = base };
 	int err;
 

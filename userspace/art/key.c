@@ -121,8 +121,8 @@ static uint32_t leaf_sum(const uint8_t *key, uint64_t head, uint64_t extra, uint
 	return XXH3_64bits_withSeed(key, art_head_key_len(head), rest_sum) & ART_SUM_MASK;
 }
 
-void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
-		   const void *value, size_t value_len, uint32_t birth)
+static void leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
+		      const void *value, size_t value_len, uint32_t birth, bool closed)
 {
 	uint64_t len = art_leaf_len(key->len, value_len);
 	bool is_long = art_is_long(art_leaf_size(len));
@@ -139,8 +139,20 @@ void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *k
 	memcpy(at + value_len, key->data, key->len);
 	pad = (const uint8_t *)leaf + len - (at + value_len + key->len);
 	memset(at + value_len + key->len, 0, pad);
-	leaf->head = art_head_live(key->len, pad, is_long, 0, birth);
+	leaf->head = art_head_live(key->len, pad, is_long || closed, 0, birth);
 	leaf->head |= (uint64_t)leaf_sum(key->data, leaf->head, extra, seed) << 32;
+}
+
+void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
+		   const void *value, size_t value_len, uint32_t birth)
+{
+	leaf_fill(leaf, seed, key, value, value_len, birth, false);
+}
+
+void art_leaf_fill_closed(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
+			  const void *value, size_t value_len, uint32_t birth)
+{
+	leaf_fill(leaf, seed, key, value, value_len, birth, value_len == 8);
 }
 
 /* Lengths of a long leaf of that size; 0 bytes if they cannot be. */
@@ -164,8 +176,7 @@ int art_leaf_look(const struct art_leaf *leaf, uint64_t seed, unsigned size, uin
 	uint64_t extra = 0;
 	size_t used;
 
-	if ((state != ART_LIVE && state != ART_DEAD) ||
-	    art_is_long(size) != !!(leaf->head & ART_LONG))
+	if (state == ART_MOVED || (art_is_long(size) && !(leaf->head & ART_LONG)))
 		return -EBADMSG;
 	seen->key_len = art_head_key_len(leaf->head);
 	if (!art_is_long(size)) {

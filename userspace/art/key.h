@@ -60,6 +60,9 @@ unsigned art_type_for(unsigned live);
 /* Builds a leaf; room for art_leaf_len() of both lengths. */
 void art_leaf_fill(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
 		   const void *value, size_t value_len, uint32_t birth);
+/* The same; a value of 8 bytes is never overwritten. */
+void art_leaf_fill_closed(struct art_leaf *leaf, uint64_t seed, const struct art_key *key,
+			  const void *value, size_t value_len, uint32_t birth);
 
 /* A leaf that was read, of which `len` bytes are here. */
 struct art_seen {

@@ -217,17 +217,20 @@ static inline unsigned art_node_birth(const struct art_node *node)
  * A leaf: head, value, key. A value of 8 bytes is one word, and is the only thing that
  * is ever overwritten, by a WRITE. All else stays as it is but for the head.
  *
- *	head	63  62 61         54 53  51 50   49 32 31    0
- *		| live | key length-1 |  pad | long | sum | birth |
- *		| dead | 	as before			  |
- *		| moved|  0	61 52 | as in a slot 51         0 |
+ *	head	63    62 61         54 53  51 50   49 32 31    0
+ *		| live   | key length-1 |  pad | long | sum | birth |
+ *		| closed, dead |	as before		    |
+ *		| moved  |  0	61 52 | as in a slot 51           0 |
  *
  * pad: bytes of the last word that are none of the leaf's. long: it has ART_EXACT words
- * or more, and one between head and value says how long value and leaf are. sum: of the
- * key, the lengths, birth, the leaf's far address and its tree's root. A head becomes dead
- * when its key is deleted, moved when its value is replaced by one elsewhere: by CAS, once.
+ * or more, and one between head and value says how long value and leaf are; in a shorter
+ * leaf: its value is never overwritten. sum: of the key, the lengths, birth, the leaf's far
+ * address and its tree's root. A head becomes closed when a function is to change its value:
+ * nobody who READs it then overwrites the value. It becomes dead when its key is deleted,
+ * moved when its value is replaced by one elsewhere. Each by CAS, once, in this order.
  */
 #define ART_STATE_SHIFT		62
+#define ART_CLOSED		0u
 #define ART_LIVE		1u
 #define ART_DEAD		2u
 #define ART_MOVED		3u
@@ -254,9 +257,21 @@ static inline uint64_t art_head_live(size_t key_len, unsigned pad, bool is_long,
 	       (uint64_t)(sum & ART_SUM_MASK) << 32 | birth;
 }
 
-static inline uint64_t art_head_dead(uint64_t head)
+static inline uint64_t art_head_as(uint64_t head, unsigned state)
 {
-	return head ^ (uint64_t)(ART_LIVE ^ ART_DEAD) << ART_STATE_SHIFT;
+	return (head & ~(UINT64_C(3) << ART_STATE_SHIFT)) | (uint64_t)state << ART_STATE_SHIFT;
+}
+
+/* True if the leaf has a key. */
+static inline bool art_head_has_key(uint64_t head)
+{
+	return art_head_state(head) == ART_LIVE || art_head_state(head) == ART_CLOSED;
+}
+
+/* True if a value of 8 bytes may be overwritten in place. */
+static inline bool art_head_is_open(uint64_t head)
+{
+	return art_head_state(head) == ART_LIVE && !(head & ART_LONG);
 }
 
 static inline uint64_t art_head_moved(unsigned size, uint64_t addr)

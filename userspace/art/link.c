@@ -11,7 +11,7 @@
  * list. Nothing else has to change: a node's prefix reaches back behind the depth of the
  * new one above it.
  */
-#include "priv.h"
+#include "art_priv.h"
 
 #include <string.h>
 
@@ -21,23 +21,24 @@
 
 #define LINK_NODES	(ART_MAX_KEY / (ART_PREFIX + 1) + 1)
 
-int art_new_init(struct art_op *op, const void *value, size_t value_len,
+int art_new_init(struct art_op *op, const void *value, size_t value_len, bool closed,
 		 struct art_new *ret_new)
 {
 	struct art_new new = { .len = art_leaf_len(op->key.len, value_len) };
 	unsigned node = art_leaf_node(op->art, &op->key);
 	int err;
 
-	err = far_alloc(op->task, node, new.len, &new.addr);
+	err = far_block_alloc(op->task, node, new.len, &new.addr);
 	if (err)
 		return err;
 	new.leaf = far_buf(op->task, new.len);
 	if (!new.leaf) {
-		far_free(op->task, new.addr, new.len);
+		far_block_free(op->task, new.addr, new.len);
 		return -ENOMEM;
 	}
-	art_leaf_fill(new.leaf, art_seed(op->art->root, new.addr), &op->key, value, value_len,
-		      art_birth(op->task));
+	(closed ? art_leaf_fill_closed : art_leaf_fill)(
+		new.leaf, art_seed(op->art->root, new.addr), &op->key, value, value_len,
+		art_birth(op->task));
 	*ret_new = new;
 	return 0;
 }
@@ -52,7 +53,7 @@ void art_new_write(struct art_op *op, struct art_new *new)
 void art_new_drop(struct art_op *op, struct art_new *new)
 {
 	if (new->addr && !new->linked)
-		far_free(op->task, new->addr, new->len);
+		far_block_free(op->task, new->addr, new->len);
 }
 
 static uint64_t new_slot(const struct art_new *new, unsigned symbol)
@@ -75,7 +76,7 @@ static int link_add(struct link *link, unsigned depth)
 	uint64_t place = far_rng_mix(op->key.hash + depth);
 	int err;
 
-	err = far_alloc(op->task, (place >> 32) * op->art->nr_nodes >> 32, len,
+	err = far_block_alloc(op->task, (place >> 32) * op->art->nr_nodes >> 32, len,
 			&link->addr[link->nr]);
 	if (err)
 		return err;
@@ -117,7 +118,7 @@ static int link_build(struct link *link, unsigned above, unsigned depth)
 static void link_drop(struct link *link)
 {
 	while (link->nr)
-		far_free(link->op->task, link->addr[--link->nr], art_node_len(0));
+		far_block_free(link->op->task, link->addr[--link->nr], art_node_len(0));
 }
 
 /* The last node leads to what was there, and to the new leaf. */

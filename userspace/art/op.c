@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The frame of an operation of one key: checks, epoch, buffers, second tries, and how
- * one operation answers others of the same key. And get, which is a search.
+ * The tree's steps in the frame of an operation of one key (form/key.h), and get, which
+ * is a search.
  */
-#include "priv.h"
+#include "art_priv.h"
 
 #include <string.h>
 
 #include "../base/rng.h"
-#include "../core/deadline.h"
-#include "../core/epoch.h"
-#include "../core/task.h"
-#include "../form/key.h"
 
 #define FATE_TRIES	8u	/* and under a READ that clears up a fate */
-/* processor time of an operation, declared to the model */
-#define GET_COST_NS	300u
-#define CHANGE_COST_NS	600u
 
 int art_op_init(struct art_op *op, struct far_task *task, struct far_art *art,
 		const void *key, size_t key_len)
@@ -48,6 +41,7 @@ int art_op_start(struct art_op *op)
 	op->moved = FAR_NIL;
 	op->nr_moved = 0;
 	op->present = op->unsure = op->broke = false;
+	op->closed.passed = op->closed.addr && far_epoch_is_past(op->task, op->closed.mark);
 	return 0;
 }
 
@@ -58,7 +52,7 @@ int art_op_start(struct art_op *op)
 static int cas_settle(struct art_op *op, uint64_t addr, uint64_t old, uint64_t new, bool own,
 		      int err)
 {
-	bool once = !old || art_head_state(old) == ART_LIVE;
+	bool once = art_head_has_key(old);	/* an empty slot, too */
 	int also = -EIO;
 	unsigned i;
 
@@ -111,14 +105,32 @@ static int op_get(struct art_op *op)
 	return what == ART_HERE ? 0 : -ENOENT;
 }
 
-static int op_run(struct art_op *op, const struct art_args *args)
+struct frame {
+	struct form_key form;
+	struct art_op *op;
+};
+
+static int key_start(struct form_key *key, struct far_combine_batch *batch)
 {
-	return art_far_err(args->kind == FAR_COMBINE_GET ? op_get(op) :
-							   art_change(op, args));
+	struct art_op *op = ((struct frame *)key)->op;
+
+	op->batch = batch;
+	return art_op_start(op);
 }
 
-static int get_copy(const struct art_op *op, const struct art_args *args)
+static int key_run(struct form_key *key, const struct form_args *args)
 {
+	struct art_op *op = ((struct frame *)key)->op;
+	int err = args->kind == FAR_COMBINE_GET ? op_get(op) : art_change(op, args);
+
+	key->run.mark = op->closed.mark;
+	return art_far_err(err);
+}
+
+static int key_copy(const struct form_key *key, const struct form_args *args)
+{
+	const struct art_op *op = ((const struct frame *)key)->op;
+
 	if (args->ret_len)
 		*args->ret_len = op->seen.value_len;
 	if (op->seen.value_len > args->room_len)
@@ -128,165 +140,69 @@ static int get_copy(const struct art_op *op, const struct art_args *args)
 	return 0;
 }
 
-/* One try alone. */
-static int alone_once(struct art_op *op, const struct art_args *args)
+static bool key_is_unsure(const struct form_key *key)
 {
-	size_t mark;
-	int err;
-
-	err = far_epoch_enter(op->task);
-	if (err)
-		return err;
-	mark = far_buf_mark(op->task);
-	err = art_op_start(op);
-	if (!err)
-		err = op_run(op, args);
-	if (!err && args->kind == FAR_COMBINE_GET)
-		err = get_copy(op, args);
-	far_buf_release(op->task, mark);
-	far_epoch_exit(op->task);
-	return err;
+	return ((const struct frame *)key)->op->unsure;
 }
 
-struct frame {
-	struct form_key form;
-	struct art_op *op;
-	const struct art_args *args;
+static void key_result(const struct form_key *key, int err, struct far_combine_result *result)
+{
+	const struct art_op *op = ((const struct frame *)key)->op;
+
+	result->present = op->present || (!err && op->batch->kind == FAR_COMBINE_GET);
+	if (!err && !result->published && result->present) {
+		result->value = op->seen.value;
+		result->value_len = op->seen.value_len;
+	}
+}
+
+static const struct form_key_ops key_ops = {
+	.get_ns = 300, .change_ns = 600,
+	.start = key_start, .run = key_run, .copy = key_copy,
+	.is_unsure = key_is_unsure, .result = key_result,
 };
 
-static int run_once(struct form_run *run)
+static int key_once(struct form_run *run)
 {
-	const struct frame *frame = (const struct frame *)run;
-	int err = alone_once(frame->op, frame->args);
-
-	run->unsure = err == -EIO && frame->op->unsure;
-	return err;
-}
-
-/* What the others are told of the batch's operation. */
-static void lead_result(const struct art_op *op, int err,
-			struct far_combine_result *ret_result)
-{
-	const struct far_combine_batch *batch = op->batch;
-	struct far_combine_result result = {
-		.err = err == -ENOENT || err == -EEXIST ? 0 : err,
-		.unknown = err && op->unsure,
-		.published = !err && batch->kind != FAR_COMBINE_GET,
-		.present = op->present,
-	};
-
-	if (!err && batch->kind == FAR_COMBINE_GET) {
-		result.present = 1;
-		result.value = op->seen.value;
-		result.value_len = op->seen.value_len;
-	}
-	*ret_result = result;
-}
-
-/* One batch, from its plan to its end. */
-static enum far_combine_how lead_once(struct art_op *op)
-{
-	struct far_combine_batch *batch = op->batch;
-	size_t mark = far_buf_mark(op->task);
-	struct far_combine_result result;
-	struct art_args args = { 0 };
-	enum far_combine_how how;
-	bool entered;
-	int err;
-
-	/* Of this batch alone, which may fail before it begins. */
-	op->unsure = false;
-	err = far_epoch_enter(op->task);
-	entered = !err;
-	if (!err)
-		err = art_op_start(op);
-	far_combine_plan(batch);
-	args.kind = batch->kind;
-	if (batch->source) {
-		args.value = batch->source->value;
-		args.value_len = batch->source->value_len;
-	}
-	if (!err)
-		err = op_run(op, &args);
-	lead_result(op, err, &result);
-	how = far_combine_end(batch, &result);
-	far_buf_release(op->task, mark);
-	if (entered)
-		far_epoch_exit(op->task);
-	return how;
-}
-
-static void key_describe(const struct form_key *key, struct far_combine_op *op)
-{
-	const struct frame *frame = (const struct frame *)key;
-	const struct art_args *args = frame->args;
-
-	op->key = frame->op->key.data;
-	op->key_len = frame->op->key.len;
-	op->value = args->value;
-	op->value_len = args->value_len;
-	op->room = args->room;
-	op->room_len = args->room_len;
-	op->kind = args->kind;
+	return form_key_once(run, &key_ops);
 }
 
 static enum far_combine_how key_lead(struct form_key *key, struct far_combine_batch *batch)
 {
-	struct art_op *op = ((struct frame *)key)->op;
-	enum far_combine_how how;
-
-	op->batch = batch;
-	how = lead_once(op);
-	op->batch = NULL;
-	return how;
+	return form_key_lead(key, batch, &key_ops);
 }
 
 /*
  * Changes combine always: two of one client would lose their CAS to each other. Gets do if
  * the key is hot.
  */
-static int op_of_key(struct art_op *op, const struct art_args *args)
-{
-	struct frame frame = {
-		.form = {
-			.run = { .task = op->task, .once = run_once },
-			.table = op->art->combine,
-			.hash = op->key.hash,
-			.always = args->kind != FAR_COMBINE_GET,
-			.ret_len = args->ret_len,
-			.describe = key_describe, .lead = key_lead,
-		},
-		.op = op, .args = args,
-	};
-
-	return form_key_do(&frame.form);
-}
-
-/* Runs an operation from begin to end: alone, or with others of the same key. */
 static int art_do(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
-		  const struct art_args *args)
+		  const struct form_args *args)
 {
 	struct art_op op;
-	int err;
+	struct frame frame = {
+		.form = {
+			.run = { .task = task, .once = key_once },
+			.lead = key_lead, .args = args,
+			.key = key, .key_len = key_len, .table = art->combine,
+			.always = args->kind != FAR_COMBINE_GET,
+		},
+		.op = &op,
+	};
+	int err = art_op_init(&op, task, art, key, key_len);
 
-	err = art_op_init(&op, task, art, key, key_len);
 	if (err)
 		return err;
 	if (args->value_len > ART_MAX_VALUE)
 		return -E2BIG;
-	err = far_op_begin(task);
-	if (err)
-		return err;
-	far_spend(task, args->kind == FAR_COMBINE_GET ? GET_COST_NS : CHANGE_COST_NS);
-	err = op_of_key(&op, args);
-	far_op_end(task);
-	return err;
+	frame.form.hash = op.key.hash;
+	return form_key_do(&frame.form, &key_ops);
 }
 
 int far_art_get(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
 		void *value, size_t value_size, size_t *ret_len)
 {
-	struct art_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_GET,
 		.room = value, .room_len = value_size, .ret_len = ret_len,
 	};
@@ -297,7 +213,7 @@ int far_art_get(struct far_task *task, struct far_art *art, const void *key, siz
 int far_art_put(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
 		const void *value, size_t value_len)
 {
-	struct art_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_PUT, .value = value, .value_len = value_len,
 	};
 
@@ -307,7 +223,7 @@ int far_art_put(struct far_task *task, struct far_art *art, const void *key, siz
 int far_art_insert(struct far_task *task, struct far_art *art,
 		   const void *key, size_t key_len, const void *value, size_t value_len)
 {
-	struct art_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_INSERT, .value = value, .value_len = value_len,
 	};
 
@@ -317,17 +233,31 @@ int far_art_insert(struct far_task *task, struct far_art *art,
 int far_art_update(struct far_task *task, struct far_art *art,
 		   const void *key, size_t key_len, const void *value, size_t value_len)
 {
-	struct art_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_UPDATE, .value = value, .value_len = value_len,
 	};
 
 	return art_do(task, art, key, key_len, &args);
 }
 
+int far_art_modify(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
+		   far_modify_fn *modify, void *arg)
+{
+	const struct far_modify function = {
+		.function = modify, .arg = arg, .most = ART_MAX_VALUE,
+	};
+	struct form_args args = { .kind = FAR_COMBINE_MODIFY, .modify = &function };
+
+	/* their locks know of no leaf that is closed */
+	if (art->variant->overwrite || art->variant->lock)
+		return -EOPNOTSUPP;
+	return art_do(task, art, key, key_len, &args);
+}
+
 int far_art_delete(struct far_task *task, struct far_art *art,
 		   const void *key, size_t key_len)
 {
-	struct art_args args = { .kind = FAR_COMBINE_DELETE };
+	struct form_args args = { .kind = FAR_COMBINE_DELETE };
 
 	return art_do(task, art, key, key_len, &args);
 }

@@ -12,7 +12,7 @@
  * child, if that is a leaf, or a node whose prefix reaches back far enough; else a node
  * of the least type that has room for one more.
  */
-#include "priv.h"
+#include "art_priv.h"
 
 #include <string.h>
 
@@ -116,7 +116,8 @@ struct copy {
 static int copy_alloc(struct art_op *op, unsigned type, struct copy *copy)
 {
 	uint64_t addr;
-	int err = far_alloc(op->task, far_addr_node(op->node_addr), art_node_len(type), &addr);
+	int err = far_block_alloc(op->task, far_addr_node(op->node_addr), art_node_len(type),
+				  &addr);
 
 	if (!err)
 		*copy = (struct copy){ addr, type };
@@ -126,7 +127,7 @@ static int copy_alloc(struct art_op *op, unsigned type, struct copy *copy)
 static void copy_free(struct art_op *op, struct copy *copy)
 {
 	if (copy->addr)
-		far_free(op->task, copy->addr, art_node_len(copy->type));
+		far_block_free(op->task, copy->addr, art_node_len(copy->type));
 	copy->addr = FAR_NIL;
 }
 

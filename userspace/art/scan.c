@@ -9,6 +9,9 @@
  *
  * A key that is there all the time is met: whatever changes above it after a node was
  * read, that node still leads to it, and a leaf that has moved says where.
+ *
+ * A long scan ends where the keys of its range ended at one time of it: however fast others
+ * insert behind that, it ends.
  */
 #include "view.h"
 
@@ -44,7 +47,9 @@ struct part {
 struct scan {
 	struct far_task *task;
 	struct far_art *art;
-	const struct far_range *range;
+	struct far_range range;
+	bool has_end;			/* the range ends with a key that was there: */
+	uint8_t end[ART_MAX_KEY];
 	uint8_t last[ART_MAX_KEY];	/* of what was given, last_len bytes; 0: nothing */
 	size_t last_len;
 	uint64_t left;			/* keys that may still be given */
@@ -72,7 +77,7 @@ static int way_cmp(const struct art_way *way, const uint8_t *key, size_t len)
 
 static bool way_wanted(const struct scan *scan, const struct art_way *way)
 {
-	const struct far_range *range = scan->range;
+	const struct far_range *range = &scan->range;
 	bool down = range->flags & FAR_RANGE_DOWN;
 
 	if (range->from && way_cmp(way, range->from, range->from_len) < 0)
@@ -87,7 +92,7 @@ static bool way_wanted(const struct scan *scan, const struct art_way *way)
 
 static bool key_wanted(const struct scan *scan, const struct art_seen *seen)
 {
-	const struct far_range *range = scan->range;
+	const struct far_range *range = &scan->range;
 	bool down = range->flags & FAR_RANGE_DOWN;
 	int diff;
 
@@ -128,7 +133,7 @@ static int slots_sort(const struct art_node *node, bool down, uint16_t *ret_slot
 static int node_open(struct scan *scan, const struct art_way *way,
 		     const struct art_node *node, struct part **link)
 {
-	bool down = scan->range->flags & FAR_RANGE_DOWN;
+	bool down = scan->range.flags & FAR_RANGE_DOWN;
 	uint16_t slot[ART_SYMBOLS];
 	int nr = slots_sort(node, down, slot), i;
 	struct art_way on;
@@ -223,7 +228,7 @@ static int look_done(struct scan *scan, struct look *look)
 		return err;
 	if (!art_way_fits(&part->way, &look->op.seen))
 		return -EBADMSG;
-	if (art_head_state(look->op.leaf->head) == ART_LIVE &&
+	if (art_head_has_key(look->op.leaf->head) &&
 	    key_wanted(scan, &look->op.seen)) {
 		part->found = found_new(&look->op.seen);
 		return part->found ? 0 : -ENOMEM;
@@ -371,6 +376,35 @@ static int scan_give(struct scan *scan,
 	return ret;
 }
 
+static int end_note(void *arg, const void *key, size_t key_len, const void *value,
+		    size_t value_len)
+{
+	struct scan *scan = arg;
+	struct far_range *range = &scan->range;
+
+	(void)value;
+	(void)value_len;
+	memcpy(scan->end, key, key_len);
+	*(range->flags & FAR_RANGE_DOWN ? &range->from : &range->to) = scan->end;
+	*(range->flags & FAR_RANGE_DOWN ? &range->from_len : &range->to_len) = key_len;
+	scan->has_end = true;
+	return 0;
+}
+
+/* The last key of the range becomes its end: those behind it come later. */
+static int scan_end(struct scan *scan)
+{
+	struct far_range back = scan->range;
+	int err;
+
+	back.flags ^= FAR_RANGE_DOWN;
+	back.max = 1;
+	err = far_art_scan(scan->task, scan->art, &back, end_note, scan);
+	/* nothing is there */
+	scan->over |= !err && !scan->has_end;
+	return err;
+}
+
 /* One part, with second tries. What a failed try has found is right, and is given. */
 static int scan_once(struct scan *scan)
 {
@@ -397,7 +431,7 @@ int far_art_scan(struct far_task *task, struct far_art *art, const struct far_ra
 		 void *arg)
 {
 	struct scan scan = {
-		.task = task, .art = art, .range = range,
+		.task = task, .art = art, .range = *range,
 		.left = range->max ? range->max : UINT64_MAX,
 	};
 	int err = 0;
@@ -413,6 +447,8 @@ int far_art_scan(struct far_task *task, struct far_art *art, const struct far_ra
 			break;
 		}
 		err = scan_give(&scan, each, arg);
+		if (!err && !scan.over && !scan.has_end)
+			err = scan_end(&scan);
 	}
 	return err;
 }

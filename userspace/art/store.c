@@ -7,13 +7,19 @@
  *	another value			{READ leaf} {WRITE leaf, CAS head: moved} {CAS slot}
  *	a deletion			{READ leaf} {CAS head: dead} {CAS slot}
  *	a key that was not there	link.c
+ *	what a function says		as another value, a deletion, or link.c
  *
  * A WRITE of a value may come when the leaf has died or moved since it was READ. Then it
  * counts as done right before that: the leaf was live when this operation had begun, and
  * nobody sees the value who begins later. So others may join such an operation only
  * before that READ (core/combine.h), not up to the WRITE.
+ *
+ * A function must not miss such a WRITE. A value of 8 bytes that may be overwritten is
+ * closed before, by a CAS of the head, and READ again when all operations have ended that
+ * began before: as a block is not reused until then. What a function has stored, and what
+ * replaces that, is never overwritten.
  */
-#include "priv.h"
+#include "art_priv.h"
 
 #include "../core/alloc.h"
 #include "../core/deadline.h"
@@ -87,7 +93,7 @@ static int head_cas(struct art_op *op, uint64_t head)
 
 static int leaf_kill(struct art_op *op)
 {
-	int won = head_cas(op, art_head_dead(op->leaf->head));
+	int won = head_cas(op, art_head_as(op->leaf->head, ART_DEAD));
 
 	if (won < 0)
 		return won;
@@ -160,12 +166,15 @@ static int replace(struct art_op *op, struct art_new *new)
 }
 
 /* A new leaf, if there is none yet; no READ is appended. */
-static int need_new(struct art_op *op, const struct art_args *args, struct art_new *new)
+static int need_new(struct art_op *op, const struct form_args *args, struct art_new *new)
 {
-	return new->addr ? 0 : art_new_init(op, args->value, args->value_len, new);
+	bool closed = op->present && op->seen.value_len == 8 &&
+		      !art_head_is_open(op->leaf->head);
+
+	return new->addr ? 0 : art_new_init(op, args->value, args->value_len, closed, new);
 }
 
-static int change_here(struct art_op *op, const struct art_args *args, struct art_new *new)
+static int change_here(struct art_op *op, const struct form_args *args, struct art_new *new)
 {
 	int err;
 
@@ -175,13 +184,13 @@ static int change_here(struct art_op *op, const struct art_args *args, struct ar
 	if (args->kind == FAR_COMBINE_DELETE)
 		return leaf_kill(op);
 	if (args->value_len == 8 && op->seen.value_len == 8 &&
-	    !op->art->variant->makes_leaves)
+	    art_head_is_open(op->leaf->head) && !op->art->variant->makes_leaves)
 		return overwrite(op, args->value);
 	err = need_new(op, args, new);
 	return err ? err : replace(op, new);
 }
 
-static int change_absent(struct art_op *op, const struct art_args *args,
+static int change_absent(struct art_op *op, const struct form_args *args,
 			 enum art_what what, struct art_new *new)
 {
 	int err;
@@ -193,12 +202,84 @@ static int change_absent(struct art_op *op, const struct art_args *args,
 	return err ? err : art_link(op, what, new);
 }
 
-static int change_found(struct art_op *op, const struct art_args *args,
+/*
+ * Makes sure that nobody overwrites the value of the leaf that was READ. -EINPROGRESS: that
+ * is so when op->closed.mark is past. -EAGAIN: the leaf is another one.
+ */
+static int leaf_close(struct art_op *op)
+{
+	uint64_t head = op->leaf->head, closed = art_head_as(head, ART_CLOSED);
+	bool known = op->closed.addr == op->leaf_addr && op->closed.head == closed;
+	int won;
+
+	if (op->seen.value_len != 8 || head & ART_LONG || (known && op->closed.passed) ||
+	    (op->art->variant->hasty && head == closed))
+		return 0;
+	if (head != closed) {
+		won = art_cas(op, op->leaf_addr, head, closed, false);
+		if (won < 0)
+			return won;
+		if (!won)
+			art_lost(op);
+		op->trust = op->step.depth;
+		if (!won)
+			return -EAGAIN;
+	}
+	if (!known) {
+		op->closed.addr = op->leaf_addr;
+		op->closed.head = closed;
+		op->closed.mark = far_epoch_mark(op->task);
+		op->closed.passed = false;
+	}
+	return -EINPROGRESS;
+}
+
+static int modify_publish(struct art_op *op, const struct far_state *state,
+			  enum art_what what, struct art_new *new)
+{
+	size_t mark = far_buf_mark(op->task);
+	int err;
+
+	if (!state->present)
+		return leaf_kill(op);
+	err = art_new_init(op, state->value, state->len, true, new);
+	if (!err)
+		err = what == ART_HERE ? replace(op, new) : art_link(op, what, new);
+	if (err != -EAGAIN)
+		return err;
+	/* the next one has another value */
+	art_new_drop(op, new);
+	*new = (struct art_new){ 0 };
+	far_buf_release(op->task, mark);
+	return err;
+}
+
+/* Publishes what a function says, by a CAS that wins only while the key has what was READ. */
+static int modify_found(struct art_op *op, const struct form_args *args, enum art_what what,
+			struct art_new *new)
+{
+	struct far_state state = far_state_read(NULL, 0);
+	int err;
+
+	op->present = what == ART_HERE;
+	if (op->present)
+		state = far_state_read(op->seen.value, op->seen.value_len);
+	err = form_modify(op->batch, args->modify, &state);
+	if (err || !far_state_publishes(&state))
+		return err;
+	if (op->present)
+		err = leaf_close(op);
+	return err ? err : modify_publish(op, &state, what, new);
+}
+
+static int change_found(struct art_op *op, const struct form_args *args,
 			enum art_what what, struct art_new *new)
 {
 	struct far_lock lock;
 	int err, also;
 
+	if (args->kind == FAR_COMBINE_MODIFY)
+		return modify_found(op, args, what, new);
 	if (!op->art->variant->lock)
 		return what == ART_HERE ? change_here(op, args, new) :
 					  change_absent(op, args, what, new);
@@ -211,7 +292,7 @@ static int change_found(struct art_op *op, const struct art_args *args,
 	return err ? err : also;
 }
 
-static int change(struct art_op *op, const struct art_args *args, struct art_new *new)
+static int change(struct art_op *op, const struct form_args *args, struct art_new *new)
 {
 	enum art_what what;
 	int err;
@@ -227,18 +308,23 @@ static int change(struct art_op *op, const struct art_args *args, struct art_new
 	return err;
 }
 
-int art_change(struct art_op *op, const struct art_args *args)
+int art_change(struct art_op *op, const struct form_args *args)
 {
 	struct art_new new = { 0 };
 	int err = 0;
 
 	if (args->kind == FAR_COMBINE_INSERT) {
-		err = art_new_init(op, args->value, args->value_len, &new);
+		err = art_new_init(op, args->value, args->value_len, false, &new);
 		if (!err)
 			art_new_write(op, &new);
 	}
 	if (!err)
 		err = change(op, args, &new);
+	if (err && op->unsure && op->art->variant->twice &&
+	    args->kind == FAR_COMBINE_MODIFY) {
+		op->unsure = false;
+		err = change(op, args, &new);
+	}
 	if (err && !op->unsure)
 		far_sync(op->task);	/* nothing is on its way to what is given back */
 	if (err && op->unsure)

@@ -7,13 +7,10 @@
 
 #include "../core/alloc.h"
 #include "../core/core.h"
-#include "../core/dir.h"
-#include "../core/epoch.h"
-#include "../form/run.h"
+#include "../form/name.h"
+#include "type.h"
 
 static const struct art_variant_ops art_ours;
-
-#define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
 
 void far_art_close(struct far_art *art)
 {
@@ -64,47 +61,63 @@ int art_open_root(struct far_task *task, uint64_t addr, struct far_art **ret_art
 /* For handles of programs: what a walk has no use of. */
 static int art_equip(struct far_art *art)
 {
-	unsigned without = art->far->without;
-	int err = 0;
+	int err = form_combine_new(art->far, &art->combine);
 
-	if (!(without & FAR_WITHOUT_COMBINE))
-		err = far_combine_new(COMBINE_KEYS, &art->combine);
-	if (!err && !(without & FAR_WITHOUT_CACHE))
+	if (!err && !(art->far->without & FAR_WITHOUT_CACHE))
 		err = art_cache_new(art->far->cache_bytes, &art->cache);
 	return err;
 }
 
-/* A root that is not one while the entry is there is damage. */
-static int open_by_name(struct far_task *task, const char *name,
-			struct far_dir_entry *entry, struct far_art **ret_art)
+static int name_open(struct far_task *task, uint64_t root, void **ret_handle)
 {
-	int err;
+	struct far_art *art;
+	int err = art_open_root(task, root, &art);
 
-	do {
-		err = far_dir_open(task, name, FAR_TYPE_ART, ART_VERSION, entry);
-		if (err)
-			return err;
-		err = art_open_root(task, entry->root, ret_art);
-	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
+	if (!err)
+		*ret_handle = art;
 	return err;
 }
+
+static void name_close(void *handle)
+{
+	far_art_close(handle);
+}
+
+static int retire_block(void *arg, const struct art_item *item)
+{
+	return form_destroy_block(arg, item->addr, item->len);
+}
+
+static int name_retire(struct form_destroy *destroy, void *handle)
+{
+	struct art_view view = {
+		.walk = { .task = destroy->task, .one_epoch = true },
+		.art = handle, .block = retire_block, .arg = destroy,
+	};
+
+	return art_view(&view);
+}
+
+static const struct form_name_ops name_ops = {
+	.type = &far_art_type,
+	.open = name_open, .close = name_close, .retire = name_retire,
+};
 
 int far_art_open(struct far_task *task, const char *name, struct far_art **ret_art)
 {
 	struct far_dir_entry entry;
-	struct far_art *art;
+	void *art;
 	int err;
 
-	err = open_by_name(task, name, &entry, &art);
+	err = form_open(task, name, &name_ops, &entry, &art);
 	if (err)
 		return err;
 	err = art_equip(art);
-	if (err) {
+	if (err)
 		far_art_close(art);
-		return err;
-	}
-	*ret_art = art;
-	return 0;
+	else
+		*ret_art = art;
+	return err;
 }
 
 static int create_write(struct far_task *task, uint64_t addr)
@@ -126,99 +139,33 @@ static int create_write(struct far_task *task, uint64_t addr)
 	return err;
 }
 
-static int create_in_epoch(struct far_task *task, const char *name)
+static int create_build(struct form_create *create)
 {
-	struct far_dir_entry entry = { .type = FAR_TYPE_ART, .version = ART_VERSION };
-	size_t len = strnlen(name, FAR_NAME_LEN);
-	int err;
+	int err = far_block_alloc(create->run.task, 0, ART_ROOT_LEN, &create->entry.root);
 
-	if (len >= FAR_NAME_LEN)
-		return -EINVAL;
-	memcpy(entry.name, name, len);
-	err = far_alloc(task, 0, ART_ROOT_LEN, &entry.root);
-	if (err)
-		return err;
-	err = create_write(task, entry.root);
-	if (err) {
-		far_free(task, entry.root, ART_ROOT_LEN);
-		return err;
-	}
-	err = far_dir_add(task, &entry);
-	if (err && !far_dir_is_unsure(err))
-		far_free(task, entry.root, ART_ROOT_LEN);
-	else if (err)
-		far_alloc_lost(task);	/* perhaps the name is there */
-	return err;
+	return err ? err : create_write(create->run.task, create->entry.root);
 }
 
-struct creation {
-	struct form_run run;
-	const char *name;
-};
-
-static int run_once(struct form_run *run)
+static void create_undo(struct form_create *create)
 {
-	int err = far_epoch_enter(run->task);
-
-	if (err)
-		return err;
-	run->unsure = true;	/* perhaps the name is there */
-	err = create_in_epoch(run->task, ((const struct creation *)run)->name);
-	far_epoch_exit(run->task);
-	return err;
+	if (create->entry.root)
+		far_block_free(create->run.task, create->entry.root, ART_ROOT_LEN);
+	create->entry.root = FAR_NIL;
 }
 
 int far_art_create(struct far_task *task, const char *name, struct far_art **ret_art)
 {
-	struct far_dir_entry entry;
-	int err;
-
-	err = far_dir_find(task, name, &entry);
-	if (!err)
-		return -EEXIST;
-	if (err != -ENOENT)
-		return err;
-	err = form_run(&(struct creation){ { task, run_once, false }, name }.run);
-	return err ? err : far_art_open(task, name, ret_art);
-}
-
-static int destroy_block(void *arg, const struct art_item *item)
-{
-	return form_destroy_block(arg, item->addr, item->len);
-}
-
-/* -EAGAIN: the name has become another tree's. */
-static int destroy_once(struct far_task *task, const char *name)
-{
-	struct form_destroy destroy = { .task = task };
-	struct art_view view = {
-		.walk = { .task = task, .one_epoch = true },
-		.block = destroy_block, .arg = &destroy,
+	struct form_create create = {
+		.run = { .task = task },
+		.entry = { .type = FAR_TYPE_ART, .version = ART_VERSION },
+		.build = create_build, .undo = create_undo,
 	};
-	struct far_dir_entry entry;
-	int err;
+	int err = form_create(&create, name);
 
-	err = open_by_name(task, name, &entry, &view.art);
-	if (err)
-		return err;
-	err = far_epoch_enter(task);
-	if (err)
-		goto close;
-	err = far_dir_remove(task, &entry);
-	if (!err && art_view(&view))
-		far_alloc_lost(task);	/* a sweep finds the rest */
-	far_epoch_exit(task);
-close:
-	far_art_close(view.art);
-	return err;
+	return err ? err : far_art_open(task, name, ret_art);
 }
 
 int far_art_destroy(struct far_task *task, const char *name)
 {
-	int err;
-
-	do
-		err = destroy_once(task, name);
-	while (err == -EAGAIN);
-	return err;
+	return form_destroy(task, name, &name_ops);
 }

@@ -282,7 +282,7 @@ static int view_leaf(struct visit *visit, const struct art_way *way, uint64_t *r
 	err = art_leaf_seen(op);
 	if (err && err != -EBADMSG)
 		return err;
-	if (!err && state == ART_LIVE)
+	if (!err && art_head_has_key(op->leaf->head))
 		item.seen = &op->seen;
 	if (err || !art_way_fits(way, &op->seen)) {
 		err = wrong(visit->view, item.addr, err ? "a slot leads to what is no leaf" :

@@ -17,7 +17,7 @@
 #define FAR_ART_VIEW_H
 
 #include "../form/walk.h"
-#include "priv.h"
+#include "art_priv.h"
 
 /* A slot, and the bytes that all keys below it begin with. */
 struct art_way {

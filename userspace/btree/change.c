@@ -4,13 +4,12 @@
  * {WRITE of the record, WRITE of the entry, WRITE of the word}. The first trip is not needed
  * when another task of this client hands the leaf over.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/stats.h"
-#include "../form/modify.h"
 
 /* What the entry of the key becomes in the image that is held. 0, or why nothing changes. */
-static int image_change(struct btree_hold *hold, const struct btree_args *args, int place)
+static int image_change(struct btree_hold *hold, const struct form_args *args, int place)
 {
 	struct far_btree *tree = hold->op->tree;
 	struct btree_entry *entry;
@@ -33,7 +32,7 @@ static int image_change(struct btree_hold *hold, const struct btree_args *args, 
 }
 
 static void remember(struct btree_op *op, const struct btree_hold *hold,
-		     const struct btree_args *args, int place)
+		     const struct form_args *args, int place)
 {
 	struct btree_spot spot = { hold->addr, hold->node->version, place };
 	uint8_t used[BTREE_MAX_SPAN];
@@ -52,7 +51,7 @@ static void remember(struct btree_op *op, const struct btree_hold *hold,
 
 /* What the others of the batch see if nothing changes. */
 static void look(struct btree_op *op, const struct btree_hold *hold,
-		 const struct btree_args *args, int place)
+		 const struct form_args *args, int place)
 {
 	op->present = place >= 0;
 	if (place >= 0 && args->room)
@@ -62,7 +61,7 @@ static void look(struct btree_op *op, const struct btree_hold *hold,
 }
 
 /* Why the change is not to be; 0. */
-static int refuse(const struct btree_args *args, int place)
+static int refuse(const struct form_args *args, int place)
 {
 	if (args->kind == FAR_COMBINE_INSERT && place >= 0)
 		return -EEXIST;
@@ -75,7 +74,7 @@ static int refuse(const struct btree_args *args, int place)
  * Functions say what becomes of the key, of which args->room has the value: args become those
  * of a put, a deletion, or a get if nothing changes.
  */
-static int decide(struct btree_op *op, struct btree_args *args)
+static int decide(struct btree_op *op, struct form_args *args)
 {
 	struct far_state state = far_state_read(op->present ? args->room : NULL,
 						op->tree->value_size);
@@ -89,7 +88,7 @@ static int decide(struct btree_op *op, struct btree_args *args)
 }
 
 /* The leaf is held: changes it, and releases it. */
-static int change_held(struct btree_op *op, struct btree_hold *hold, struct btree_args *args)
+static int change_held(struct btree_op *op, struct btree_hold *hold, struct form_args *args)
 {
 	bool ask = args->modify;
 	int place, err, late;
@@ -124,7 +123,7 @@ static int change_held(struct btree_op *op, struct btree_hold *hold, struct btre
 	return err;
 }
 
-int btree_change(struct btree_op *op, struct btree_args *args)
+int btree_change(struct btree_op *op, struct form_args *args)
 {
 	size_t mark = far_buf_mark(op->task);
 	struct btree_hold hold;

@@ -3,7 +3,7 @@
  * The way to a node: from the top down, by remembered or READ inner nodes, and then to
  * the right as far as the fences say.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/deadline.h"
 #include "../core/owner.h"
@@ -83,7 +83,7 @@ static void part_append(struct btree_op *op, uint64_t addr, const struct btree_g
 static int part_is_whole(const struct btree_geo *geo, uint64_t addr, unsigned level,
 			 enum btree_part part, unsigned home, const struct btree_head *buf)
 {
-	if (!btree_sealed(geo, buf, addr) || buf->level != level)
+	if (!btree_sum_ok(geo, buf, addr) || buf->level != level)
 		return 0;
 	if (part == BTREE_NEARBY)
 		return btree_near_whole(geo, buf, buf->version, home);
@@ -298,7 +298,7 @@ int btree_find(struct btree_op *op, const void *key, int strict, unsigned level,
 
 int btree_find_near(struct btree_op *op, struct btree_way *ret_way)
 {
-	enum btree_part part = op->tree->without & BTREE_NO_NEAR ? BTREE_WHOLE : BTREE_NEARBY;
+	enum btree_part part = op->tree->variant.no_near ? BTREE_WHOLE : BTREE_NEARBY;
 
 	return find_part(op, op->key, 0, 0, part, op->node, ret_way);
 }

@@ -9,7 +9,7 @@
  * and that was acknowledged. What a merge is about to bring is not valid. That a key is not
  * there is told only with the head, whose fences have the key.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/stats.h"
 #include "../core/task.h"
@@ -22,7 +22,7 @@ static int get_spot(struct btree_op *op, void *room)
 	struct btree_spot spot;
 	int err;
 
-	if (op->tree->without & BTREE_NO_SPOT ||
+	if (op->tree->variant.no_spot ||
 	    !btree_cache_spot(op->tree->cache, op->hash, &spot) ||
 	    spot.place >= geo->span)
 		return -ENOENT;
@@ -60,7 +60,7 @@ static int get_near(struct btree_op *op, void *room)
 	struct btree_way way;
 	int place, err;
 
-	if (op->tree->without & BTREE_NO_NEAR || !op->tree->cache)
+	if (op->tree->variant.no_near || !op->tree->cache)
 		return -ENOENT;
 	err = btree_descend(op, op->key, 0, 0, false, &way);
 	if (err)

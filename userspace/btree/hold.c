@@ -3,7 +3,7 @@
  * Nodes under their lock: taking, changing, and repairing what a holder has left that
  * died. Each change has its record in front of it, on the same queue pair.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/alloc.h"
 #include "../core/core.h"
@@ -24,7 +24,7 @@ static bool whole(const struct far_lock *lock)
 {
 	const struct btree_hold *hold = hold_of(lock);
 
-	return btree_sealed(hold->geo, hold->node, hold->addr) &&
+	return btree_sum_ok(hold->geo, hold->node, hold->addr) &&
 	       btree_whole(hold->geo, hold->node);
 }
 
@@ -169,7 +169,7 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 		return -ENOMEM;
 	head->version = node->version;
 	head->flags &= ~BTREE_UNBORN;
-	btree_seal(hold->geo, head, hold->addr);
+	btree_sum_set(hold->geo, head, hold->addr);
 	err = btree_hold_entries(hold, head, BTREE_REDO_HEAD, FAR_NIL);
 	return err ? err : 1;
 }
@@ -178,16 +178,9 @@ static int hold_check(struct btree_hold *hold, const struct btree_way *way, unsi
 static int word_seen(const struct btree_op *op, const struct btree_way *way, uint64_t *ret_word)
 {
 	*ret_word = way->word;
-	if (way->word || op->tree->without & BTREE_NO_WORD)
+	if (way->word || op->tree->variant.no_word)
 		return way->word != 0;
 	return btree_cache_word(op->tree->cache, way->addr, form_age_now(op->task), ret_word);
-}
-
-/* The contents, as a variant has them that gets only the lock from its predecessor. */
-static int image_again(struct btree_hold *hold)
-{
-	far_read(hold->op->task, hold->lock.data, hold->lock.image, hold->lock.len);
-	return far_sync(hold->op->task);
 }
 
 int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
@@ -207,8 +200,8 @@ int btree_hold(struct btree_op *op, const struct btree_way *way, unsigned level,
 	err = far_lock_take(op->task, &hold->lock);
 	if (err)
 		return err;
-	if (hold->lock.handed && op->tree->without & BTREE_NO_IMAGE)
-		err = image_again(hold);
+	if (hold->lock.handed && op->tree->variant.handed)
+		err = op->tree->variant.handed(hold);
 	err = err ? err : hold_check(hold, way, level);
 	if (err == 1) {
 		/* one record per word: the next one may be torn while contents do not match */
@@ -292,7 +285,7 @@ static void redo_set(struct btree_hold *hold, uint64_t kind, uint64_t before, ui
 	hold->redo->before = before;
 	hold->redo->right = right;
 	memcpy(hold->redo->data, data, len);
-	if ((kind & 0xff) == BTREE_REDO_ENTRY && hold->op->tree->without & BTREE_NO_REDO)
+	if ((kind & 0xff) == BTREE_REDO_ENTRY && hold->op->tree->variant.no_redo)
 		return;
 	hold->lock.redo = hold->redo;
 	hold->lock.redo_addr = hold->addr + hold->geo->len;

@@ -6,7 +6,7 @@
 
 #include "../core/alloc.h"
 #include "../core/epoch.h"
-#include "priv.h"
+#include "btree_priv.h"
 
 #define IMAGE_BATCH	1024u	/* nodes per epoch */
 
@@ -19,17 +19,12 @@ struct items {
 
 struct build {
 	struct far_task *task;
-	const struct far_btree_image *image;
+	const struct form_image *image;
 	struct far_btree *tree;
 	const struct btree_geo *geo;
 	unsigned level;
 	uint64_t first;		/* address of the level's first node; FAR_NIL: any */
 };
-
-static void *image_at(const struct far_btree_image *image, uint64_t addr)
-{
-	return (uint8_t *)image->base[far_addr_node(addr)] + far_addr_off(addr);
-}
 
 static int items_new(uint64_t nr, unsigned key_size, struct items *items)
 {
@@ -51,7 +46,7 @@ static int by_key(const void *a, const void *b, void *arg)
 }
 
 /* All keys, in order; each with its number behind it while they are sorted. */
-static int items_of_keys(const struct far_btree_image *image, unsigned key_size,
+static int items_of_keys(const struct form_image *image, unsigned key_size,
 			 struct items *items)
 {
 	size_t each = key_size + sizeof(uint64_t);
@@ -111,7 +106,7 @@ static uint64_t node_end(const struct build *build, const struct items *items, u
 static void node_write(const struct build *build, const struct items *items, uint64_t from,
 		       uint64_t to, uint64_t addr, uint64_t right)
 {
-	struct btree_head *node = image_at(build->image, addr);
+	struct btree_head *node = form_image_at(build->image->base, addr);
 	unsigned key_size = build->tree->key_size;
 	struct btree_op op = { .task = build->task };
 	uint64_t i;
@@ -126,7 +121,7 @@ static void node_write(const struct build *build, const struct items *items, uin
 	else
 		node->flags = BTREE_LAST;
 	node->right = right;
-	btree_seal(build->geo, node, addr);
+	btree_sum_set(build->geo, node, addr);
 	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, build->geo->len -
 						offsetof(struct btree_head, sum)));
 }
@@ -145,7 +140,7 @@ static int node_alloc(const struct build *build, uint64_t nr, uint64_t *ret_addr
 		if (err)
 			return err;
 	}
-	return far_alloc(build->task, FAR_ANY_NODE, build->geo->size, ret_addr);
+	return far_block_alloc(build->task, FAR_ANY_NODE, build->geo->size, ret_addr);
 }
 
 /* A level from its entries; what leads to its nodes is the level above's. */
@@ -194,15 +189,15 @@ static int image_levels(struct build *build, struct items *items)
 	}
 }
 
-static int image_fill(struct far_task *task, const struct far_btree_image *image,
-		      struct far_btree *tree)
+int far_btree_image(struct far_task *task, void *index, const struct form_image *image)
 {
+	struct far_btree *tree = index;
 	struct build build = {
 		.task = task, .image = image, .tree = tree,
 		.first = far_addr_bare(atomic_load(&tree->top)),
 	};
 	struct items items = { 0 };
-	struct btree_root *root = image_at(image, tree->root);
+	struct btree_root *root = form_image_at(image->base, tree->root);
 	int err = items_of_keys(image, tree->key_size, &items);
 
 	if (!err)
@@ -216,21 +211,4 @@ static int image_fill(struct far_task *task, const struct far_btree_image *image
 	}
 	items_free(&items);
 	return err;
-}
-
-int far_btree_image(struct far_task *task, const char *name,
-		    const struct far_btree_image *image, struct far_btree **ret_tree)
-{
-	struct far_btree *tree;
-	int err = far_btree_create(task, name, &image->attr, &tree);
-
-	if (err)
-		return err;
-	err = image_fill(task, image, tree);
-	if (err) {
-		far_btree_close(tree);
-		return err;
-	}
-	*ret_tree = tree;
-	return 0;
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define END_STEPS	(1u << 16)	/* more than splits are half done at a time */
+
 /* Addresses that a level above leads to, and that its own neighbours lead to. */
 struct set {
 	uint64_t *addr;
@@ -20,6 +22,8 @@ struct pass {
 	uint8_t edge[BTREE_MAX_SIZE];	/* its high fence */
 	uint8_t low[BTREE_MAX_SIZE];	/* and its low one: they never change, and grow */
 	uint8_t key[BTREE_MAX_SIZE];	/* of rest_look() */
+	bool ends;			/* behind the nodes with this low fence, or a lower one: */
+	uint8_t end[BTREE_MAX_SIZE];
 };
 
 static int set_add(struct set *set, uint64_t addr)
@@ -167,6 +171,71 @@ static int level_read(struct pass *pass, const struct btree_way *way, unsigned l
 	return 0;
 }
 
+/*
+ * READs a level from *addr to its right end: pass->end is the low fence of the last node. Its
+ * last child is *addr then, or FAR_NIL. Splits without a separator are passed, and whatever
+ * else is half done stays as it is: a check changes nothing.
+ */
+static int end_read(struct pass *pass, unsigned level, uint64_t *addr)
+{
+	struct btree_way way = { .addr = *addr, .sure = true, .beside = true };
+	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
+	const struct btree_head *node = pass->op.node;
+	uint8_t place[BTREE_MAX_SPAN];
+	unsigned steps, nr;
+	int err;
+
+	*addr = FAR_NIL;
+	for (steps = 0; way.addr && steps < END_STEPS; steps++, way.addr = node->right) {
+		form_walk_due(&pass->levels->walk);
+		err = btree_node_read(&pass->op, &way, level, BTREE_WHOLE, pass->op.node);
+		if (err && err != -ESHUTDOWN)
+			return err;
+		if (steps && btree_cmp(geo, btree_low(node), pass->end) <= 0)
+			return -EBADMSG;
+		memcpy(pass->end, btree_low(node), geo->key_size);
+		nr = level && !err ? btree_sorted(geo, node, place) : 0;
+		if (nr)
+			*addr = btree_child(geo, btree_entry_at(geo, node, place[nr - 1]));
+	}
+	return 0;
+}
+
+/*
+ * Finds where the level ends now. Nodes with a greater low fence come later, and need not be met:
+ * without end, where keys ascend faster than the walk goes on. In a tree that is damaged, or
+ * whose last node above is being merged, there may be no way to the end.
+ */
+static int level_end(struct pass *pass, unsigned level)
+{
+	uint64_t top, addr;
+	unsigned at;
+	int err;
+
+	pass->ends = false;
+	/* A destruction frees later nodes, too: nothing leads to them any more. */
+	if (pass->levels->walk.one_epoch)
+		return 0;
+	err = btree_top_read(&pass->op);
+	top = atomic_load(&pass->levels->tree->top);
+	addr = far_addr_bare(top);
+	at = btree_top_level(top);
+	for (; !err && addr && at > level; at--)
+		err = end_read(pass, at, &addr);
+	if (!err && addr && at == level) {
+		err = end_read(pass, level, &addr);
+		pass->ends = !err;
+	}
+	return err == -EBADMSG ? 0 : err;
+}
+
+static bool level_is_over(const struct pass *pass, unsigned level)
+{
+	const struct btree_geo *geo = btree_geo_of(pass->levels->tree, level);
+
+	return pass->ends && btree_cmp(geo, pass->low, pass->end) > 0;
+}
+
 /* Calls each() for the nodes of a level, from its first one. */
 static int level_each(struct pass *pass, uint64_t first, unsigned level,
 		      int (*each)(struct pass *pass, uint64_t addr, unsigned level, bool dead))
@@ -174,7 +243,7 @@ static int level_each(struct pass *pass, uint64_t first, unsigned level,
 	struct btree_way way = { .addr = first, .sure = true, .beside = true };
 	uint64_t right;
 	bool dead;
-	int err = 0;
+	int err = level_end(pass, level);
 
 	pass->begun = false;
 	memset(pass->edge, 0, sizeof(pass->edge));
@@ -184,7 +253,7 @@ static int level_each(struct pass *pass, uint64_t first, unsigned level,
 		if (err || !way.addr)
 			break;
 		err = level_read(pass, &way, level, &dead);
-		if (err)
+		if (err || level_is_over(pass, level))
 			break;
 		right = pass->op.node->right;
 		err = each(pass, way.addr, level, dead);

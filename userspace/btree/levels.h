@@ -5,13 +5,14 @@
  *
  * The place of a node is its level and its low fence, which never change. A node that dies
  * gives its keys to the node on its left, which keeps its own low fence, so that nothing
- * behind a place comes to lie before it.
+ * behind a place comes to lie before it. A level ends with the node that was its last one when
+ * the walk came to the level.
  */
 #ifndef FAR_BTREE_LEVELS_H
 #define FAR_BTREE_LEVELS_H
 
 #include "../form/walk.h"
-#include "priv.h"
+#include "btree_priv.h"
 
 struct btree_levels {
 	struct form_walk walk;		/* whose epochs these are */

@@ -4,7 +4,7 @@
  * lock of the node's left neighbour: so a node is not merged away while somebody is about
  * to lead others to it. Locks are taken from below upwards, and from left to right.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/alloc.h"
 #include "../core/task.h"
@@ -46,7 +46,7 @@ static int grow_write(struct btree_op *op, uint64_t top, uint64_t addr, uint64_t
 	node->flags = BTREE_LAST;
 	entry_make(geo, node, 0, least, far_addr_bare(top));
 	entry_make(geo, node, 1, low, right);
-	btree_seal(geo, node, addr);
+	btree_sum_set(geo, node, addr);
 	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, geo->len -
 						offsetof(struct btree_head, sum)));
 	far_write(op->task, addr, node, geo->len);

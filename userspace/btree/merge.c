@@ -7,7 +7,7 @@
  * the fence. While the right one is dead and the left one is not wider, its keys are
  * nowhere: who wants them waits, and ends the merge if its client has died.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/alloc.h"
 #include "../core/epoch.h"
@@ -72,7 +72,7 @@ static struct btree_head *left_head(struct btree_hold *left, const struct btree_
 	head->flags = right->node->flags & BTREE_LAST;
 	memcpy(btree_high(left->geo, head), btree_high(right->geo, right->node),
 	       left->geo->key_len);
-	btree_seal(left->geo, head, left->addr);
+	btree_sum_set(left->geo, head, left->addr);
 	return head;
 }
 
@@ -84,7 +84,7 @@ static int right_die(struct btree_hold *right)
 
 	if (!err) {
 		head->flags |= BTREE_DEAD;
-		btree_seal(right->geo, head, right->addr);
+		btree_sum_set(right->geo, head, right->addr);
 		err = btree_hold_entries(right, head, BTREE_REDO_HEAD, FAR_NIL);
 	}
 	return err ? btree_abandon(right, err) : btree_release(right);

@@ -58,12 +58,12 @@ static uint64_t head_sum(const struct btree_geo *geo, const struct btree_head *n
 				    far_rng_mix(geo->tree) ^ addr);
 }
 
-void btree_seal(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)
+void btree_sum_set(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)
 {
 	node->sum = head_sum(geo, node, addr);
 }
 
-int btree_sealed(const struct btree_geo *geo, const struct btree_head *node, uint64_t addr)
+int btree_sum_ok(const struct btree_geo *geo, const struct btree_head *node, uint64_t addr)
 {
 	return node->magic == BTREE_NODE_MAGIC && node->sum == head_sum(geo, node, addr);
 }

@@ -97,8 +97,8 @@ static inline int btree_entry_is(const struct btree_geo *geo,
 }
 
 /* Head: as it should be after a change, and whether it is. */
-void btree_seal(const struct btree_geo *geo, struct btree_head *node, uint64_t addr);
-int btree_sealed(const struct btree_geo *geo, const struct btree_head *node, uint64_t addr);
+void btree_sum_set(const struct btree_geo *geo, struct btree_head *node, uint64_t addr);
+int btree_sum_ok(const struct btree_geo *geo, const struct btree_head *node, uint64_t addr);
 
 /* Makes an empty node without fences: version, level, flags and right. */
 void btree_node_init(const struct btree_geo *geo, struct btree_head *node, uint64_t version,
@@ -122,8 +122,8 @@ int btree_find_key(const struct btree_geo *geo, const struct btree_head *node,
 int btree_find_room(const struct btree_geo *geo, const struct btree_head *node,
 		    const void *key, const uint8_t *taken);
 /*
- * Of a whole node: the entry with the greatest key that is at most `key`, or, if strict,
- * below it; NULL.
+ * Finds the entry of a whole node with the greatest key that is at most `key`, or, if
+ * strict, below it; NULL.
  */
 struct btree_entry *btree_find_below(const struct btree_geo *geo,
 				     const struct btree_head *node, const void *key,

@@ -2,9 +2,10 @@
 /*
  * Scans: leaf by leaf, each READ once. What a leaf gives lies between its fences, and the
  * next one begins where it ended: so a key that is there all the time is given once, and
- * all are in order, whatever is split or merged meanwhile.
+ * all are in order, whatever is split or merged meanwhile. A long scan ends where the keys of
+ * its range ended at one time of it: however fast others insert behind that, it ends.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/deadline.h"
 #include "../core/epoch.h"
@@ -12,6 +13,7 @@
 
 #define SCAN_NS		300u	/* processor time of a scan, and of each leaf, for the model */
 #define SCAN_TRIES	4u	/* connections that may break under one leaf */
+#define SCAN_SHORT	64u	/* leaves, after which a scan finds out where it ends */
 
 struct scan {
 	struct far_task *task;
@@ -25,19 +27,21 @@ struct scan {
 	uint8_t at[BTREE_MAX_SIZE];	/* up: the least key to come; down: all are below */
 	bool below;			/* down: `at` itself has been given, or is to be not */
 	bool last;			/* nothing is left */
+	bool has_end;
+	uint8_t end[BTREE_MAX_SIZE];	/* up: no key above it is given; down: none below */
+	unsigned leaves;
 	struct btree_head *leaf;
 };
 
 static bool in_range(const struct scan *scan, const void *key)
 {
 	const struct btree_geo *geo = &scan->tree->geo[0];
-	const struct far_range *range = scan->range;
 	int side = btree_cmp(geo, key, scan->at);
 
 	if (scan->down)
 		return (scan->below ? side < 0 : side <= 0) &&
-		       (!range->from || btree_cmp(geo, key, range->from) >= 0);
-	return side >= 0 && (!range->to || btree_cmp(geo, key, range->to) <= 0);
+		       (!scan->has_end || btree_cmp(geo, key, scan->end) >= 0);
+	return side >= 0 && (!scan->has_end || btree_cmp(geo, key, scan->end) <= 0);
 }
 
 static int give(struct scan *scan, const struct btree_entry *entry)
@@ -58,7 +62,6 @@ static int scan_leaf(struct scan *scan)
 {
 	const struct btree_geo *geo = &scan->tree->geo[0];
 	const struct btree_head *leaf = scan->leaf;
-	const struct far_range *range = scan->range;
 	uint8_t place[BTREE_MAX_SPAN];
 	unsigned nr = btree_sorted(geo, leaf, place), i;
 	const uint8_t *edge = scan->down ? btree_low(leaf) : btree_high(geo, leaf);
@@ -74,11 +77,11 @@ static int scan_leaf(struct scan *scan)
 		static const uint8_t least[BTREE_MAX_SIZE];
 
 		scan->last = !btree_cmp(geo, edge, least) ||
-			     (range->from && btree_cmp(geo, edge, range->from) <= 0);
+			     (scan->has_end && btree_cmp(geo, edge, scan->end) <= 0);
 		scan->below = true;
 	} else {
 		scan->last = leaf->flags & BTREE_LAST ||
-			     (range->to && btree_cmp(geo, edge, range->to) > 0);
+			     (scan->has_end && btree_cmp(geo, edge, scan->end) > 0);
 	}
 	scan->last |= !scan->left;
 	if (!scan->last)
@@ -86,8 +89,8 @@ static int scan_leaf(struct scan *scan)
 	return 0;
 }
 
-/* READs the leaf that comes next into scan->leaf. */
-static int leaf_read(struct scan *scan)
+/* READs the leaf that has the key into scan->leaf; strict: that has the keys below it. */
+static int leaf_read(struct scan *scan, const void *key, int strict)
 {
 	struct btree_op op = { .task = scan->task, .tree = scan->tree };
 	struct btree_way way;
@@ -103,18 +106,59 @@ static int leaf_read(struct scan *scan)
 			return err;
 		err = btree_op_init(&op, scan->task, scan->tree);
 		if (!err)
-			err = btree_find(&op, scan->at, scan->down && scan->below, 0,
-					 scan->leaf, &way);
+			err = btree_find(&op, key, strict, 0, scan->leaf, &way);
 		far_epoch_exit(scan->task);
 		far_buf_release(scan->task, mark);
 	}
 	return err;
 }
 
+/*
+ * The last key of the range becomes its end: those behind it come later. When the leaf where
+ * the range ends has none of it, no key lies behind the leaf's nearer fence.
+ */
+static int scan_end(struct scan *scan)
+{
+	const struct btree_geo *geo = &scan->tree->geo[0];
+	const struct btree_head *leaf = scan->leaf;
+	uint8_t place[BTREE_MAX_SPAN];
+	const uint8_t *key, *last;
+	unsigned nr, i;
+	int err;
+
+	if (!scan->has_end)
+		memset(scan->end, scan->down ? 0 : 0xff, geo->key_size);
+	err = leaf_read(scan, scan->end, 0);
+	if (err)
+		return err;
+	last = !scan->down ? btree_low(leaf) :
+	       leaf->flags & BTREE_LAST ? scan->end : btree_high(geo, leaf);
+	nr = btree_sorted(geo, leaf, place);
+	for (i = 0; i < nr; i++) {
+		key = btree_entry_at(geo, leaf, place[scan->down ? nr - 1 - i : i])->data;
+		if (!btree_is_right(geo, leaf, key) && in_range(scan, key))
+			last = key;
+	}
+	memmove(scan->end, last, geo->key_size);
+	scan->has_end = true;
+	return 0;
+}
+
+/* Gives what the next leaf has. */
+static int scan_next(struct scan *scan)
+{
+	int err = scan->leaves++ == SCAN_SHORT ? scan_end(scan) : 0;
+
+	if (!err)
+		err = leaf_read(scan, scan->at, scan->down && scan->below);
+	return err ? err : scan_leaf(scan);
+}
+
 static void scan_start(struct scan *scan)
 {
 	const struct far_range *range = scan->range;
 	const void *first = scan->down ? range->to : range->from;
+	const void *end = scan->down ? range->from : range->to;
 	unsigned size = scan->tree->key_size;
 
 	scan->left = range->max ? range->max : UINT64_MAX;
@@ -122,6 +166,9 @@ static void scan_start(struct scan *scan)
 		memcpy(scan->at, first, size);
 	else
 		memset(scan->at, scan->down ? 0xff : 0, size);
+	scan->has_end = end;
+	if (end)
+		memcpy(scan->end, end, size);
 }
 
 int far_btree_scan(struct far_task *task, struct far_btree *tree,
@@ -149,11 +196,8 @@ int far_btree_scan(struct far_task *task, struct far_btree *tree,
 	if (!scan.leaf)
 		err = -ENOMEM;
 	scan_start(&scan);
-	while (!err && !scan.last) {
-		err = leaf_read(&scan);
-		if (!err)
-			err = scan_leaf(&scan);
-	}
+	while (!err && !scan.last)
+		err = scan_next(&scan);
 	far_buf_release(task, mark);
 	far_op_end(task);
 	return err;

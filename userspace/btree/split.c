@@ -7,7 +7,7 @@
  * any more; then the left one's head, which is the split; then the right one is born.
  * Last comes its separator, without which it is reached through its neighbour.
  */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include "../core/alloc.h"
 #include "../core/core.h"
@@ -59,7 +59,7 @@ static void right_fill(struct btree_hold *right, const struct btree_hold *left,
 	memcpy(btree_high(geo, right->node), btree_high(geo, left->node), geo->key_len);
 	right->node->right = left->node->right;
 	right->node->flags = (left->node->flags & BTREE_LAST) | BTREE_UNBORN;
-	btree_seal(geo, right->node, right->addr);
+	btree_sum_set(geo, right->node, right->addr);
 }
 
 /* Writes the right node, locked. The lock is held then, also with an error. */
@@ -89,7 +89,7 @@ static struct btree_head *left_head(struct btree_hold *left, const struct btree_
 	head->right = right->addr;
 	head->flags &= ~BTREE_LAST;
 	memcpy(btree_high(left->geo, head), btree_low(right->node), left->geo->key_len);
-	btree_seal(left->geo, head, left->addr);
+	btree_sum_set(left->geo, head, left->addr);
 	return head;
 }
 
@@ -101,7 +101,7 @@ static int right_born(struct btree_hold *right)
 	if (!err) {
 		head->version = right->node->version;
 		head->flags &= ~BTREE_UNBORN;
-		btree_seal(right->geo, head, right->addr);
+		btree_sum_set(right->geo, head, right->addr);
 		err = btree_hold_entries(right, head, BTREE_REDO_HEAD, FAR_NIL);
 	}
 	return err;
@@ -147,7 +147,7 @@ int btree_spare_take(struct btree_op *op, unsigned level)
 	for (i = level ? 1 : 0; i < 2 && !err; i++) {
 		if (op->spare[i])
 			continue;
-		err = op->poor ? -ENOSPC : far_alloc(op->task, FAR_ANY_NODE,
+		err = op->poor ? -ENOSPC : far_block_alloc(op->task, FAR_ANY_NODE,
 						     op->tree->geo[i].size, &op->spare[i]);
 	}
 	return err;
@@ -159,7 +159,7 @@ void btree_spare_drop(struct btree_op *op)
 
 	for (i = 0; i < 2; i++) {
 		if (op->spare[i])
-			far_free(op->task, op->spare[i], op->tree->geo[i].size);
+			far_block_free(op->task, op->spare[i], op->tree->geo[i].size);
 		op->spare[i] = FAR_NIL;
 	}
 }

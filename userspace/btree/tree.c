@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Trees as wholes: made, opened by name, closed, deleted. */
-#include "priv.h"
+#include "btree_priv.h"
 
 #include <stdlib.h>
 
@@ -9,13 +9,10 @@
 
 #include "../core/alloc.h"
 #include "../core/core.h"
-#include "../core/dir.h"
-#include "../core/epoch.h"
-#include "../form/run.h"
 #include "../core/task.h"
+#include "../form/name.h"
 #include "levels.h"
-
-#define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
+#include "type.h"
 
 static uint64_t root_sum(const struct btree_root *root, uint64_t addr)
 {
@@ -31,15 +28,6 @@ void far_btree_close(struct far_btree *tree)
 	free(tree);
 }
 
-void btree_set_variant(struct far_btree *tree, unsigned without)
-{
-	tree->without = without;
-	if (without & BTREE_NO_COMBINE) {
-		far_combine_free(tree->combine);
-		tree->combine = NULL;
-	}
-}
-
 /* An empty leaf that has all keys. */
 static int create_leaf(struct far_task *task, const struct btree_geo *geo, uint64_t addr)
 {
@@ -50,7 +38,7 @@ static int create_leaf(struct far_task *task, const struct btree_geo *geo, uint6
 		return -ENOMEM;
 	btree_node_init(geo, leaf, btree_new_version(&op), 0);
 	leaf->flags = BTREE_LAST;
-	btree_seal(geo, leaf, addr);
+	btree_sum_set(geo, leaf, addr);
 	leaf->word = far_lock_word(0, 0, 0, far_lock_checksum(&leaf->sum, geo->len -
 						offsetof(struct btree_head, sum)));
 	far_write(task, addr, leaf, geo->len);
@@ -76,54 +64,6 @@ static int create_write(struct far_task *task, const struct btree_root *shape,
 	root->top = btree_top(leaf, 0);
 	far_write(task, root_addr, root, sizeof(*root));
 	return far_sync(task);
-}
-
-static void entry_fill(struct far_dir_entry *entry, const struct btree_root *shape)
-{
-	entry->type = FAR_TYPE_BTREE;
-	entry->version = BTREE_VERSION;
-	entry->param[BTREE_PARAM_KEY] = shape->key_size;
-	entry->param[BTREE_PARAM_VALUE] = shape->value_size;
-	entry->param[BTREE_PARAM_LEAF_SPAN] = shape->leaf_span;
-	entry->param[BTREE_PARAM_INNER_SPAN] = shape->inner_span;
-}
-
-static int create_in_epoch(struct far_task *task, const char *name,
-			   const struct btree_root *shape)
-{
-	struct far_dir_entry entry = { 0 };
-	size_t len = strnlen(name, FAR_NAME_LEN);
-	uint64_t leaf, root;
-	struct btree_geo geo;
-	int err;
-
-	if (len == FAR_NAME_LEN)
-		return -EINVAL;
-	btree_geo_init(&geo, shape->key_size, shape->value_size, shape->leaf_span, BTREE_NEAR);
-	err = far_alloc(task, 0, geo.size, &leaf);
-	if (err)
-		return err;
-	err = far_alloc(task, 0, sizeof(*shape), &root);
-	if (err)
-		goto free_leaf;
-	err = create_write(task, shape, root, leaf);
-	if (err)
-		goto free_root;
-	memcpy(entry.name, name, len);
-	entry_fill(&entry, shape);
-	entry.root = root;
-	err = far_dir_add(task, &entry);
-	if (!err)
-		return 0;
-	if (far_dir_is_unsure(err)) {
-		far_alloc_lost(task);	/* perhaps the name is there */
-		return err;
-	}
-free_root:
-	far_free(task, root, sizeof(*shape));
-free_leaf:
-	far_free(task, leaf, geo.size);
-	return err;
 }
 
 static bool size_sane(unsigned size)
@@ -159,47 +99,59 @@ static int shape_of(const struct far_btree_attr *attr, struct btree_root *ret_sh
 	return 0;
 }
 
-static int create_run(struct far_task *task, const char *name, const struct btree_root *shape)
-{
-	size_t mark = far_buf_mark(task);
-	int err = far_epoch_enter(task);
-
-	if (err)
-		return err;
-	err = create_in_epoch(task, name, shape);
-	far_epoch_exit(task);
-	far_buf_release(task, mark);
-	return err;
-}
-
-struct creation {
-	struct form_run run;
-	const char *name;
+struct create {
+	struct form_create form;
 	const struct btree_root *shape;
+	struct btree_geo geo;		/* of the first leaf */
+	uint64_t leaf;
 };
 
-static int run_once(struct form_run *run)
+static int create_build(struct form_create *form)
 {
-	const struct creation *mine = (const struct creation *)run;
+	struct create *create = (struct create *)form;
+	struct far_task *task = form->run.task;
+	int err = far_block_alloc(task, 0, create->geo.size, &create->leaf);
 
-	run->unsure = true;	/* perhaps the name is there */
-	return create_run(run->task, mine->name, mine->shape);
+	if (!err)
+		err = far_block_alloc(task, 0, sizeof(*create->shape), &form->entry.root);
+	return err ? err : create_write(task, create->shape, form->entry.root, create->leaf);
+}
+
+static void create_undo(struct form_create *form)
+{
+	struct create *create = (struct create *)form;
+
+	if (form->entry.root)
+		far_block_free(form->run.task, form->entry.root, sizeof(*create->shape));
+	if (create->leaf)
+		far_block_free(form->run.task, create->leaf, create->geo.size);
+	form->entry.root = create->leaf = FAR_NIL;
 }
 
 int far_btree_create(struct far_task *task, const char *name,
 		     const struct far_btree_attr *attr, struct far_btree **ret_tree)
 {
-	struct far_dir_entry entry;
 	struct btree_root shape;
+	struct create create = {
+		.form = {
+			.run = { .task = task },
+			.entry = { .type = FAR_TYPE_BTREE, .version = BTREE_VERSION },
+			.build = create_build, .undo = create_undo,
+		},
+		.shape = &shape,
+	};
+	uint64_t *param = create.form.entry.param;
 	int err = shape_of(attr, &shape);
 
-	if (!err)
-		err = far_dir_find(task, name, &entry);
-	if (!err)
-		return -EEXIST;
-	if (err != -ENOENT)
+	if (err)
 		return err;
-	err = form_run(&(struct creation){ { task, run_once, false }, name, &shape }.run);
+	param[BTREE_PARAM_KEY] = shape.key_size;
+	param[BTREE_PARAM_VALUE] = shape.value_size;
+	param[BTREE_PARAM_LEAF_SPAN] = shape.leaf_span;
+	param[BTREE_PARAM_INNER_SPAN] = shape.inner_span;
+	btree_geo_init(&create.geo, shape.key_size, shape.value_size, shape.leaf_span,
+		       BTREE_NEAR);
+	err = form_create(&create.form, name);
 	return err ? err : far_btree_open(task, name, ret_tree);
 }
 
@@ -244,102 +196,80 @@ int btree_open_root(struct far_task *task, uint64_t addr, struct far_btree **ret
 	return err;
 }
 
-/* A root that is not one while the entry is there is damage. */
-static int open_by_name(struct far_task *task, const char *name, struct far_dir_entry *entry,
-			struct far_btree **ret_tree)
+static int name_open(struct far_task *task, uint64_t root, void **ret_handle)
 {
-	int err;
-
-	do {
-		err = far_dir_open(task, name, FAR_TYPE_BTREE, BTREE_VERSION, entry);
-		if (err)
-			return err;
-		err = btree_open_root(task, entry->root, ret_tree);
-	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
-	return err;
-}
-
-/* What each operation of an open tree may use. */
-static int tree_help(struct far_btree *tree)
-{
-	unsigned without = tree->far->without;
-	int err = 0;
-
-	if (!(without & FAR_WITHOUT_CACHE))
-		err = btree_cache_new(tree->far->cache_bytes, tree->geo[1].len, &tree->cache);
-	if (!err && !(without & FAR_WITHOUT_COMBINE))
-		err = far_combine_new(COMBINE_KEYS, &tree->combine);
-	return err;
-}
-
-int far_btree_open(struct far_task *task, const char *name, struct far_btree **ret_tree)
-{
-	struct far_dir_entry entry;
 	struct far_btree *tree;
-	int err = open_by_name(task, name, &entry, &tree);
+	int err = btree_open_root(task, root, &tree);
 
-	if (err)
-		return err;
-	err = entry.param[BTREE_PARAM_KEY] == tree->key_size &&
-	      entry.param[BTREE_PARAM_VALUE] == tree->value_size &&
-	      entry.param[BTREE_PARAM_LEAF_SPAN] == tree->geo[0].span &&
-	      entry.param[BTREE_PARAM_INNER_SPAN] == tree->geo[1].span ?
-	      tree_help(tree) : -EBADMSG;
-	if (err) {
-		far_btree_close(tree);
-		return err;
-	}
-	*ret_tree = tree;
-	return 0;
+	if (!err)
+		*ret_handle = tree;
+	return err;
 }
 
-static int destroy_node(struct btree_levels *levels, const struct btree_head *node,
-			uint64_t addr, unsigned level)
+static void name_close(void *handle)
+{
+	far_btree_close(handle);
+}
+
+static int retire_node(struct btree_levels *levels, const struct btree_head *node,
+		       uint64_t addr, unsigned level)
 {
 	(void)node;
 	return form_destroy_block(levels->arg, addr, btree_geo_of(levels->tree, level)->size);
 }
 
-/* Within the epoch of the caller. */
-static int destroy_all(struct btree_levels *levels, uint64_t root)
+static int name_retire(struct form_destroy *destroy, void *handle)
 {
-	int err = btree_levels(levels);
+	struct btree_levels levels = {
+		.walk = { .task = destroy->task, .one_epoch = true },
+		.tree = handle, .node = retire_node, .arg = destroy,
+	};
+	int err = btree_levels(&levels);
 
-	return err ? err : form_destroy_block(levels->arg, root, sizeof(struct btree_root));
+	return err ? err : form_destroy_block(destroy, levels.tree->root,
+					      sizeof(struct btree_root));
 }
 
-/* -EAGAIN: the name has become another tree's. */
-static int destroy_once(struct far_task *task, const char *name)
-{
-	struct form_destroy destroy = { .task = task };
-	struct btree_levels levels = {
-		.walk = { .task = task, .one_epoch = true },
-		.node = destroy_node, .arg = &destroy,
-	};
-	struct far_dir_entry entry;
-	int err;
+static const struct form_name_ops name_ops = {
+	.type = &far_btree_type,
+	.open = name_open, .close = name_close, .retire = name_retire,
+};
 
-	err = open_by_name(task, name, &entry, &levels.tree);
+/* Sets up what each operation of an open tree may use. */
+static int tree_help(struct far_btree *tree)
+{
+	int err = form_combine_new(tree->far, &tree->combine);
+
+	if (!err && !(tree->far->without & FAR_WITHOUT_CACHE))
+		err = btree_cache_new(tree->far->cache_bytes, tree->geo[1].len, &tree->cache);
+	return err;
+}
+
+static bool entry_fits(const struct far_dir_entry *entry, const struct far_btree *tree)
+{
+	return entry->param[BTREE_PARAM_KEY] == tree->key_size &&
+	       entry->param[BTREE_PARAM_VALUE] == tree->value_size &&
+	       entry->param[BTREE_PARAM_LEAF_SPAN] == tree->geo[0].span &&
+	       entry->param[BTREE_PARAM_INNER_SPAN] == tree->geo[1].span;
+}
+
+int far_btree_open(struct far_task *task, const char *name, struct far_btree **ret_tree)
+{
+	struct far_dir_entry entry;
+	void *tree;
+	int err = form_open(task, name, &name_ops, &entry, &tree);
+
 	if (err)
 		return err;
-	err = far_epoch_enter(task);
+	err = entry_fits(&entry, tree) ? tree_help(tree) : -EBADMSG;
 	if (err)
-		goto close;
-	err = far_dir_remove(task, &entry);
-	if (!err && destroy_all(&levels, entry.root))
-		far_alloc_lost(task);	/* a sweep finds the rest */
-	far_epoch_exit(task);
-close:
-	far_btree_close(levels.tree);
+		far_btree_close(tree);
+	else
+		*ret_tree = tree;
 	return err;
 }
 
 int far_btree_destroy(struct far_task *task, const char *name)
 {
-	int err;
-
-	do
-		err = destroy_once(task, name);
-	while (err == -EAGAIN);
-	return err;
+	return form_destroy(task, name, &name_ops);
 }

@@ -8,21 +8,34 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct far_task;
 
 /*
  * An operation or a creation, at the head of its caller's arguments. once() enters its
  * epoch, tries it and leaves the epoch. When it answers -EIO, unsure says whether something
- * may have changed: then there is no second try.
+ * may have changed: then there is no second try. -EINPROGRESS: it goes on when mark, of
+ * far_epoch_mark(), is past.
  */
 struct form_run {
 	struct far_task *task;
 	int (*once)(struct form_run *run);
 	bool unsure;
+	uint64_t mark;			/* with -EINPROGRESS */
 };
 
-/* What is done after a first try that has answered err, -ENOSPC or -EIO. */
+/*
+ * The answer of an operation that has ended with err. -ESTALE says that it has changed
+ * nothing: when the verb that publishes its change may have been posted before the client was
+ * fenced (unsure), its fate is unknown.
+ */
+static inline int form_fate(int err, bool unsure)
+{
+	return err == -ESTALE && unsure ? -EIO : err;
+}
+
+/* Goes on after a first try that has answered one of these. */
 int form_run_again(struct form_run *run, int err);
 
 /*
@@ -33,7 +46,8 @@ static inline int form_run(struct form_run *run)
 {
 	int err = run->once(run);
 
-	return err == -ENOSPC || err == -EIO ? form_run_again(run, err) : err;
+	return err == -ENOSPC || err == -EIO || err == -EINPROGRESS ? form_run_again(run, err) :
+								      err;
 }
 
 #endif

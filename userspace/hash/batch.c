@@ -15,7 +15,7 @@
  * again by itself, in the order of the items; so is a put of a hot key, which has to
  * wait for its turn.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@
 #include "../core/alloc.h"
 #include "../core/epoch.h"
 #include "../core/task.h"
+#include "../form/run.h"
 
 #define BATCH		64u
 #define BATCH_BYTES	(1u << 20)	/* of values; one item may have more */
@@ -71,7 +72,7 @@ static void batch_done(struct batch *batch, unsigned i, int status)
 static int get_item(struct batch *batch, unsigned i, const struct hash_block *block)
 {
 	struct far_hash_item *item = &batch->item[i];
-	struct hash_args args = {
+	struct form_args args = {
 		.room = item->value, .room_len = item->value_len,
 		.ret_len = &item->value_len,
 	};
@@ -81,7 +82,7 @@ static int get_item(struct batch *batch, unsigned i, const struct hash_block *bl
 
 static int put_is_fresh(const struct far_hash *hash)
 {
-	return hash->variant != HASH_RACE &&
+	return !hash->variant->insert &&
 	       atomic_load_explicit(&hash->puts_fresh, memory_order_relaxed);
 }
 
@@ -256,8 +257,10 @@ static void take_slot(struct batch *batch, unsigned i, int err)
 	op->stage = BATCH_ALONE;
 	if (err == -EAGAIN)
 		return;
-	if (!err)
+	if (!err) {
 		hash_remember(&op->op, op->slot, op->new.word, op->new.birth);
+		far_sum_add(batch->task, batch->hash->keys[op->op.key.shard], 1);
+	}
 	batch_done(batch, i, err);
 	batch->fresh++;
 }
@@ -294,7 +297,7 @@ static void take_pair(struct batch *batch, struct batch_op *op)
 	else if (op->claim)
 		stage_slot(batch, op);
 	else
-		op->stage = batch->put && batch->hash->variant != HASH_RACE ?
+		op->stage = batch->put && !batch->hash->variant->insert ?
 			    BATCH_CLAIM : BATCH_ALONE;
 }
 
@@ -323,7 +326,7 @@ static void take_keys(struct batch *batch, unsigned i)
 
 	if (err == -ENOENT && op->claim) {
 		stage_slot(batch, op);
-	} else if (err == -ENOENT && batch->put && batch->hash->variant != HASH_RACE) {
+	} else if (err == -ENOENT && batch->put && !batch->hash->variant->insert) {
 		op->stage = BATCH_CLAIM;
 	} else if (err || op->op.found.word & HASH_FROZEN) {
 		op->stage = BATCH_ALONE;
@@ -386,7 +389,7 @@ static void take_failure(struct batch *batch, unsigned i, int err)
 	if (err == -ESTALE) {
 		op->op.unsure = op->stage == BATCH_CAS || op->stage == BATCH_SLOT;
 		if (op->stage != BATCH_DONE)
-			batch_done(batch, i, err);
+			batch_done(batch, i, form_fate(err, op->op.unsure));
 		return;
 	}
 	if (op->stage == BATCH_CAS)

@@ -10,7 +10,7 @@
  * A release is a CAS behind the CAS of the slot, not a WRITE: a WRITE may land before
  * an atomic that was posted before it.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 

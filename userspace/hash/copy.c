@@ -89,7 +89,7 @@ static void copy_drop(struct hash_copy *copy)
 	uint64_t nobodys = hash_copy_word(0, far_addr_off(copy->addr));
 
 	if (!copy->word && copy->addr)
-		far_free(copy->task, copy->addr, copy->len);
+		far_block_free(copy->task, copy->addr, copy->len);
 	/* the note ended with hash_copy_end(), or somebody has taken it over since */
 	if (copy->word && !copy_swap(copy, copy->word, nobodys))
 		far_alloc_lost(copy->task);
@@ -126,7 +126,7 @@ static int copy_help(struct hash_copy *copy, unsigned round)
 
 	/* in a full space this looks at all of it: who waits for another client may wait */
 	if (!copy->addr && round % ALLOC_ROUNDS == 0)
-		err = far_alloc(copy->task, copy->shard, copy->len, &copy->addr);
+		err = far_block_alloc(copy->task, copy->shard, copy->len, &copy->addr);
 	if (copy->addr || err != -ENOSPC)
 		return copy->addr ? 0 : err;
 	if (far_op_is_late(copy->task))
@@ -142,7 +142,7 @@ static int copy_new(struct hash_copy *copy)
 	int ret = 0;
 
 	if (!copy->addr)
-		ret = far_alloc(copy->task, copy->shard, copy->len, &copy->addr);
+		ret = far_block_alloc(copy->task, copy->shard, copy->len, &copy->addr);
 	if (ret)
 		return ret;
 	mine = hash_copy_word(far_owner_self(copy->task), far_addr_off(copy->addr));

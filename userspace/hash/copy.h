@@ -26,7 +26,7 @@
 #define FAR_HASH_COPY_H
 
 #include "../core/lock.h"
-#include "priv.h"
+#include "hash_priv.h"
 
 struct hash_copy {
 	struct far_task *task;

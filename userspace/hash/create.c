@@ -11,21 +11,19 @@
 
 #include "../core/alloc.h"
 #include "../core/core.h"
-#include "../core/dir.h"
-#include "../core/epoch.h"
-#include "../form/run.h"
+#include "../form/name.h"
 #include "shape.h"
 
 #define CREATE_TURNS	65536u	/* bytes of turns that are written at once */
 
 struct create {
+	struct form_create form;
 	struct far_task *task;
 	struct hash_shape shape;
 	unsigned nr_shards;
 	uint64_t *sub;		/* of shard 0 by suffix, of shard 1, ... */
 	size_t nr_sub;		/* allocated so far */
 	uint64_t turns[FAR_MAX_NODES];	/* of each shard; FAR_NIL: not yet */
-	uint64_t root;
 	void *buf;		/* a subtable, registered */
 	size_t buf_len;
 };
@@ -37,6 +35,7 @@ void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsig
 	head->suffix = suffix;
 	head->shard = shard;
 	head->born = born;
+	head->counted = suffix ? 0 : HASH_COUNTED;
 }
 
 /*
@@ -67,18 +66,19 @@ static int create_alloc(struct create *create)
 	int err;
 
 	for (; create->nr_sub < nr; create->nr_sub++) {
-		err = far_alloc(create->task, create->nr_sub / per_shard,
+		err = far_block_alloc(create->task, create->nr_sub / per_shard,
 				hash_sub_len(create->shape.groups),
 				&create->sub[create->nr_sub]);
 		if (err)
 			return err;
 	}
 	for (i = 0; i < create->nr_shards; i++) {
-		err = far_alloc(create->task, i, HASH_TURNS_LEN, &create->turns[i]);
+		err = far_block_alloc(create->task, i, HASH_TURNS_LEN, &create->turns[i]);
 		if (err)
 			return err;
 	}
-	return far_alloc(create->task, 0, hash_root_len(create->nr_shards), &create->root);
+	return far_block_alloc(create->task, 0, hash_root_len(create->nr_shards),
+			 &create->form.entry.root);
 }
 
 /* Nobody's turn, and no ticket taken. */
@@ -132,55 +132,9 @@ static int create_write(struct create *create)
 			.sub = create->sub[i * per_shard],
 			.turns = create->turns[i],
 		};
-	root->sum = hash_root_sum(root, create->root);
-	far_write(create->task, create->root, root, hash_root_len(create->nr_shards));
+	root->sum = hash_root_sum(root, create->form.entry.root);
+	far_write(create->task, create->form.entry.root, root, hash_root_len(create->nr_shards));
 	return far_sync(create->task);
-}
-
-static void create_undo(struct create *create)
-{
-	unsigned i;
-
-	if (create->root)
-		far_free(create->task, create->root, hash_root_len(create->nr_shards));
-	for (i = 0; i < create->nr_shards; i++)
-		if (create->turns[i])
-			far_free(create->task, create->turns[i], HASH_TURNS_LEN);
-	while (create->nr_sub)
-		far_free(create->task, create->sub[--create->nr_sub],
-			 hash_sub_len(create->shape.groups));
-}
-
-static int create_in_epoch(struct create *create, const char *name)
-{
-	struct far_dir_entry entry = {
-		.type = FAR_TYPE_HASH,
-		.version = HASH_VERSION,
-		.param = {
-			[HASH_PARAM_GROUPS] = create->shape.groups,
-			[HASH_PARAM_SHARDS] = create->nr_shards,
-		},
-	};
-	size_t len = strnlen(name, FAR_NAME_MAX + 1);
-	int err;
-
-	if (len > FAR_NAME_MAX)
-		return -EINVAL;
-	memcpy(entry.name, name, len);
-	err = create_alloc(create);
-	if (!err)
-		err = create_write(create);
-	if (err) {
-		create_undo(create);
-		return err;
-	}
-	entry.root = create->root;
-	err = far_dir_add(create->task, &entry);
-	if (err && !far_dir_is_unsure(err))
-		create_undo(create);
-	else if (err)
-		far_alloc_lost(create->task);	/* perhaps the name is there */
-	return err;
 }
 
 /* What is built in local memory: a subtable, the root, or as many turns as make sense. */
@@ -193,59 +147,59 @@ static size_t create_longest(const struct create *create)
 	return len > CREATE_TURNS ? len : CREATE_TURNS;
 }
 
-/* From nothing, and to nothing if it fails. */
-static int create_run(const struct create *plan, const char *name)
+static int create_build(struct form_create *form)
 {
-	struct create run = *plan, *create = &run;
-	struct far_task *task = create->task;
-	size_t mark = far_buf_mark(task);
+	struct create *create = (struct create *)form;
 	int err;
 
 	create->buf_len = create_longest(create);
-	create->buf = far_buf(task, create->buf_len);
-	create->sub = calloc((size_t)create->nr_shards << create->shape.depth,
-			     sizeof(*create->sub));
-	err = create->buf && create->sub ? far_epoch_enter(task) : -ENOMEM;
-	if (!err) {
-		err = create_in_epoch(create, name);
-		far_epoch_exit(task);
-	}
-	free(create->sub);
-	far_buf_release(task, mark);
-	return err;
+	create->buf = far_buf(create->task, create->buf_len);
+	err = create->buf ? create_alloc(create) : -ENOMEM;
+	return err ? err : create_write(create);
 }
 
-struct creation {
-	struct form_run run;
-	const struct create *plan;
-	const char *name;
-};
-
-static int run_once(struct form_run *run)
+static void create_undo(struct form_create *form)
 {
-	const struct creation *mine = (const struct creation *)run;
+	struct create *create = (struct create *)form;
+	unsigned i;
 
-	run->unsure = true;	/* perhaps the name is there */
-	return create_run(mine->plan, mine->name);
+	if (form->entry.root)
+		far_block_free(create->task, form->entry.root, hash_root_len(create->nr_shards));
+	form->entry.root = FAR_NIL;
+	for (i = 0; i < create->nr_shards; i++) {
+		if (create->turns[i])
+			far_block_free(create->task, create->turns[i], HASH_TURNS_LEN);
+		create->turns[i] = FAR_NIL;
+	}
+	while (create->nr_sub)
+		far_block_free(create->task, create->sub[--create->nr_sub],
+			 hash_sub_len(create->shape.groups));
 }
 
 int far_hash_create(struct far_task *task, const char *name,
 		    const struct far_hash_attr *attr, struct far_hash **ret_hash)
 {
 	struct create create = {
+		.form = {
+			.run = { .task = task },
+			.entry = { .type = FAR_TYPE_HASH, .version = HASH_VERSION },
+			.build = create_build, .undo = create_undo,
+		},
 		.task = task,
 		.nr_shards = far_task_far(task)->nr_nodes,
 	};
-	struct far_dir_entry entry;
-	int err;
+	uint64_t *param = create.form.entry.param;
+	int err = hash_shape_of(attr ? attr->expected : 0, create.nr_shards, &create.shape);
 
-	err = hash_shape_of(attr ? attr->expected : 0, create.nr_shards, &create.shape);
-	if (!err)
-		err = far_dir_find(task, name, &entry);
-	if (!err)
-		return -EEXIST;
-	if (err != -ENOENT)
+	if (err)
 		return err;
-	err = form_run(&(struct creation){ { task, run_once, false }, &create, name }.run);
+	create.sub = calloc((size_t)create.nr_shards << create.shape.depth,
+			    sizeof(*create.sub));
+	if (!create.sub)
+		return -ENOMEM;
+	param[HASH_PARAM_GROUPS] = create.shape.groups;
+	param[HASH_PARAM_SHARDS] = create.nr_shards;
+	err = form_create(&create.form, name);
+	free(create.sub);
 	return err ? err : far_hash_open(task, name, ret_hash);
 }

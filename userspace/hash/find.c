@@ -11,7 +11,7 @@
  *    took it away meanwhile: a sibling, read afterwards, tells. A key with the bits h
  *    leaves a subtable of depth d by one split only: at the first bit of h from d on.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 #include <string.h>
@@ -262,7 +262,7 @@ static int find_round(struct hash_op *op, int whole)
 		return err;
 	if (!err && !(op->found.word & HASH_FROZEN))
 		return 0;
-	if (err && (op->may_insert || op->hash->variant == HASH_RACE) &&
+	if (err && (op->may_insert || op->hash->variant->insert) &&
 	    hash_depth(hash_home_header(op)) <= op->depth)
 		return err;
 	moved = hash_elsewhere(op);

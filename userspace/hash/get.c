@@ -6,14 +6,14 @@
  * the cache says, it named that block at that moment, which is within this operation,
  * so the block cannot have been given to anybody else before it was READ.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "../core/stats.h"
 
-int hash_get_copy(const struct hash_block *block, const struct hash_args *args)
+int hash_get_copy(const struct hash_block *block, const struct form_args *args)
 {
 	if (args->ret_len)
 		*args->ret_len = block->val_len;
@@ -74,7 +74,7 @@ int far_hash_get(struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len,
 		 void *value, size_t value_size, size_t *ret_len)
 {
-	struct hash_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_GET,
 		.room = value, .room_len = value_size, .ret_len = ret_len,
 	};

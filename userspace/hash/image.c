@@ -3,33 +3,20 @@
 #include "image.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "../core/alloc.h"
-#include "../core/epoch.h"
-#include "priv.h"
+#include "hash_priv.h"
 
 #define IMAGE_MAX_KEY	64u
-#define IMAGE_MAX_VALUE	4096u
-#define IMAGE_BATCH	4096u	/* keys per epoch */
 
-/* The number i, little-endian, in 8 bytes; further bytes of longer keys are zero. */
-static void image_key(uint64_t i, void *buf, size_t key_len)
-{
-	unsigned at;
-
-	memset(buf, 0, key_len);
-	for (at = 0; at < 8 && at < key_len; at++)
-		((uint8_t *)buf)[at] = i >> 8 * at;
-}
-
-static void *image_at(const struct far_hash_image *image, uint64_t addr)
-{
-	return (uint8_t *)image->base[far_addr_node(addr)] + far_addr_off(addr);
-}
+struct making {
+	struct far_task *task;
+	struct far_hash *hash;
+	const struct form_image *image;
+};
 
 /* An empty slot for the key, or NULL. */
-static uint64_t *image_room(const struct far_hash_image *image, struct far_hash *hash,
+static uint64_t *image_room(const struct form_image *image, struct far_hash *hash,
 			    const struct hash_key *key)
 {
 	unsigned depth;
@@ -40,7 +27,7 @@ static uint64_t *image_room(const struct far_hash_image *image, struct far_hash 
 
 	for (i = 0; i < 2; i++) {
 		struct hash_bucket *pair =
-			image_at(image, sub + hash_combined_off(key->main[i]));
+			form_image_at(image->base, sub + hash_combined_off(key->main[i]));
 
 		for (k = 0; k < 2; k++)
 			for (s = 0; s < HASH_SLOTS; s++) {
@@ -58,10 +45,12 @@ static uint64_t *image_room(const struct far_hash_image *image, struct far_hash 
 }
 
 /* One key. Where its buckets are full, it is inserted, and so splits the subtable. */
-static int image_one(struct far_task *task, struct far_hash *hash,
-		     const struct far_hash_image *image, uint64_t i)
+static int image_one(void *arg, uint64_t i)
 {
-	uint8_t bytes[IMAGE_MAX_KEY + IMAGE_MAX_VALUE] = { 0 };
+	const struct making *making = arg;
+	const struct form_image *image = making->image;
+	struct far_hash *hash = making->hash;
+	uint8_t bytes[IMAGE_MAX_KEY + FORM_IMAGE_MAX_VALUE];
 	uint8_t *value = bytes + image->key_len;
 	uint64_t len = hash_block_len(image->key_len, image->value_len);
 	struct hash_key key;
@@ -70,64 +59,30 @@ static int image_one(struct far_task *task, struct far_hash *hash,
 	uint64_t *slot;
 	int err;
 
-	if (image->key)
-		image->key(image->arg, i, bytes);
-	else
-		image_key(i, bytes, image->key_len);
-	if (image->value)
-		image->value(image->arg, i, value);
+	image->key(image->arg, i, bytes);
+	image->value(image->arg, i, value);
 	hash_key_init(&key, bytes, image->key_len, hash->groups, hash->nr_shards);
 	slot = image_room(image, hash, &key);
 	if (!slot)
-		return far_hash_insert(task, hash, bytes, image->key_len, value,
+		return far_hash_insert(making->task, hash, bytes, image->key_len, value,
 				       image->value_len);
-	err = far_alloc(task, key.shard, len, &addr);
+	err = far_block_alloc(making->task, key.shard, len, &addr);
 	if (err)
 		return err;
-	birth = form_age_now(task);
-	hash_block_fill(image_at(image, addr), hash->root, &key, value, image->value_len,
-			birth);
+	birth = form_age_now(making->task);
+	hash_block_fill(form_image_at(image->base, addr), hash->root, &key, value,
+			image->value_len, birth);
 	*slot = hash_slot(key.fp, len / HASH_UNIT, far_addr_off(addr), birth);
+	far_sum_add(making->task, hash->keys[key.shard], 1);
 	return 0;
 }
 
-static int image_fill(struct far_task *task, struct far_hash *hash,
-		      const struct far_hash_image *image)
+int far_hash_image(struct far_task *task, void *hash, const struct form_image *image)
 {
-	uint64_t i = 0;
-	uint64_t end;
-	int err = 0;
-
-	while (i < image->nr_keys && !err) {
-		err = far_epoch_enter(task);
-		if (err)
-			return err;
-		end = image->nr_keys - i < IMAGE_BATCH ? image->nr_keys : i + IMAGE_BATCH;
-		for (; i < end && !err; i++)
-			err = image_one(task, hash, image, i);
-		far_epoch_exit(task);
-	}
-	return err;
-}
-
-int far_hash_image(struct far_task *task, const char *name,
-		   const struct far_hash_image *image, struct far_hash **ret_hash)
-{
-	struct far_hash_attr attr = { .expected = image->nr_keys };
-	struct far_hash *hash;
-	int err;
+	struct making making = { .task = task, .hash = hash, .image = image };
 
 	if (!image->key_len || image->key_len > IMAGE_MAX_KEY ||
-	    image->value_len > IMAGE_MAX_VALUE)
+	    image->value_len > FORM_IMAGE_MAX_VALUE)
 		return -EINVAL;
-	err = far_hash_create(task, name, &attr, &hash);
-	if (err)
-		return err;
-	err = image_fill(task, hash, image);
-	if (err) {
-		far_hash_close(hash);
-		return err;
-	}
-	*ret_hash = hash;
-	return 0;
+	return form_image_fill(task, image, image_one, &making);
 }

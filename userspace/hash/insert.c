@@ -5,7 +5,7 @@
  * The READs lie behind the CAS of the claim, on the same queue pair: whoever claims
  * and does not see the key is the only one who can add it until the release.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 
@@ -41,7 +41,7 @@ void hash_pair_fill(struct hash_op *op, uint64_t slot)
 					op->pair[i][b].slot[s] = HASH_FROZEN;
 }
 
-static int insert_split(struct hash_op *op, unsigned depth)
+int hash_insert_split(struct hash_op *op, unsigned depth)
 {
 	return hash_split(op->task, op->hash, op->key.shard, op->sub,
 			  hash_key_dir(&op->key) & hash_mask(depth), depth);
@@ -127,7 +127,7 @@ static int insert_claimed(struct hash_op *op, struct hash_new *new, uint64_t cla
 	}
 	if (err != -ENOENT)
 		return err;
-	err = insert_split(op, op->depth);
+	err = hash_insert_split(op, op->depth);
 	return err ? err : -EAGAIN;
 }
 
@@ -151,7 +151,7 @@ static int insert_lost(struct hash_op *op, uint64_t header, unsigned round)
 		return err < 0 ? err : -EAGAIN;
 	}
 	if (header & HASH_MOVING) {
-		err = insert_split(op, depth);
+		err = hash_insert_split(op, depth);
 		return err ? err : -EAGAIN;
 	}
 	if (!hash_claimed(header))
@@ -194,81 +194,6 @@ static int insert_round(struct hash_op *op, struct hash_new *new, unsigned round
 	return insert_lost(op, op->word[0], round);
 }
 
-/* Whether the key belongs where it was looked for, and no split is under way there. */
-static int race_settled(const struct hash_op *op)
-{
-	uint64_t header = hash_home_header(op);
-
-	return !(header & HASH_MOVING) &&
-	       hash_moved(hash_key_dir(&op->key), op->depth, hash_depth(header)) < 0;
-}
-
-/* Takes back what was put in a slot; err if that is still there. */
-static int race_undo(struct hash_op *op, uint64_t slot, uint64_t word, int err)
-{
-	int failed;
-
-	far_cas(op->task, slot, word, 0, &op->word[1]);
-	failed = far_sync(op->task);
-	if (failed) {
-		op->unsure = 1;
-		return failed;
-	}
-	return op->word[1] == word ? err : 0;
-}
-
-/* The third trip: if the key is there twice, the later slot is emptied. */
-static int race_recheck(struct hash_op *op, uint64_t slot, uint64_t word)
-{
-	unsigned i;
-	int err;
-
-	hash_pair_read(op);
-	err = far_sync(op->task);
-	if (!err)
-		err = hash_pair_match(op, 0);
-	if (err && err != -ENOENT)
-		return err;
-	if (!race_settled(op))
-		return race_undo(op, slot, word, -EAGAIN);
-	if (err || op->found.addr == slot)
-		return 0;
-	for (i = 0; i < op->nr_cand; i++)
-		if (op->cand[i].addr == slot)
-			return race_undo(op, slot, word, -EEXIST);
-	return 0;
-}
-
-/*
- * The published insert: {WRITE, READ, READ}, {CAS}, {READ, READ}. Between the second
- * and the third trip others may see what the third one takes back.
- */
-static int insert_race(struct hash_op *op, struct hash_new *new)
-{
-	uint64_t slot;
-	int err;
-
-	hash_new_write(op, new);
-	err = hash_find(op, 0);
-	if (err != -ENOENT)
-		return err ? err : -EEXIST;
-	slot = hash_insert_room(op);
-	if (!slot || !race_settled(op)) {
-		if (!hash_header_fits(op, hash_home_header(op)))
-			return -EBADMSG;
-		err = insert_split(op, hash_depth(hash_home_header(op)));
-		return err ? err : -EAGAIN;
-	}
-	far_must_begin(op->task);
-	far_cas(op->task, slot, 0, new->word, &op->word[1]);
-	err = far_sync(op->task);
-	op->unsure = !!err;
-	if (!err)
-		err = op->word[1] ? -EAGAIN : race_recheck(op, slot, new->word);
-	far_must_end(op->task);
-	return err;
-}
-
 int hash_insert_new(struct hash_op *op, struct hash_new *new)
 {
 	size_t mark = far_buf_mark(op->task);
@@ -279,8 +204,10 @@ int hash_insert_new(struct hash_op *op, struct hash_new *new)
 	op->torn = 0;
 	for (round = 0; err == -EAGAIN; round++) {
 		far_buf_release(op->task, mark);
-		err = op->hash->variant == HASH_RACE ? insert_race(op, new) :
-		      insert_round(op, new, round);
+		err = op->hash->variant->insert ? op->hash->variant->insert(op, new) :
+						  insert_round(op, new, round);
 	}
+	if (!err)
+		far_sum_add(op->task, op->hash->keys[op->key.shard], 1);
 	return err;
 }

@@ -81,12 +81,15 @@ struct hash_sub {
 	uint8_t reserved[5];
 	uint64_t splitter;	/* hint: who splits it, hash_splitter() */
 	uint64_t copy;		/* what becomes a sibling: copy.h */
-	uint64_t zero[4];
+	uint64_t keys;		/* of suffix 0: the number of the shard's keys, by FAA */
+	uint64_t counted;	/* the same: HASH_COUNTED; 0: made before keys were counted */
+	uint64_t zero[2];
 	uint64_t sibling[HASH_MAX_DEPTH];
 	/* groups follow */
 };
 
 #define HASH_SUB_HEAD		320u
+#define HASH_COUNTED		1u
 
 /* The bits of a first hash that depth says must be a subtable's suffix. */
 static inline uint32_t hash_mask(unsigned depth)
@@ -281,7 +284,9 @@ HASH_PIN(hash_sub, born, 10);
 HASH_PIN(hash_sub, reserved, 11);
 HASH_PIN(hash_sub, splitter, 16);
 HASH_PIN(hash_sub, copy, 24);
-HASH_PIN(hash_sub, zero, 32);
+HASH_PIN(hash_sub, keys, 32);
+HASH_PIN(hash_sub, counted, 40);
+HASH_PIN(hash_sub, zero, 48);
 HASH_PIN(hash_sub, sibling, 64);
 static_assert(sizeof(struct hash_sub) == HASH_SUB_HEAD, "hash_sub");
 HASH_PIN(hash_bucket, header, 0);

@@ -12,13 +12,12 @@
  * has the word that was read. An insert finds the key absent under its claim. So what the
  * function has said is published at most once, and the one that lost asks it again.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 
 #include "../core/alloc.h"
 #include "../core/stats.h"
-#include "../form/modify.h"
 
 /* The slot in which the key was last, with the block that was there, or is now. */
 static int slot_look(struct hash_op *op)
@@ -104,7 +103,7 @@ static int modify_publish(struct hash_op *op, const struct far_state *state)
 	return err == -EEXIST ? -EAGAIN : err;
 }
 
-static int modify_once(struct hash_op *op, const struct hash_args *args)
+static int modify_once(struct hash_op *op, const struct form_args *args)
 {
 	const struct hash_block *block;
 	struct far_state state;
@@ -126,7 +125,7 @@ static int modify_once(struct hash_op *op, const struct hash_args *args)
 	return err;
 }
 
-int hash_modify(struct hash_op *op, const struct hash_args *args)
+int hash_modify(struct hash_op *op, const struct form_args *args)
 {
 	size_t mark = far_buf_mark(op->task);
 	int err;
@@ -147,7 +146,7 @@ int far_hash_modify(struct far_task *task, struct far_hash *hash,
 	const struct far_modify function = {
 		.function = modify, .arg = arg, .most = FAR_HASH_MAX_VALUE,
 	};
-	struct hash_args args = { .kind = FAR_COMBINE_MODIFY, .modify = &function };
+	struct form_args args = { .kind = FAR_COMBINE_MODIFY, .modify = &function };
 
 	return hash_do(task, hash, key, key_len, &args);
 }

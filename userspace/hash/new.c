@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The block that an operation wants to put in a slot, and what becomes of blocks. */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 
@@ -18,12 +18,12 @@ int hash_new_init(struct hash_op *op, const void *value, size_t val_len,
 	new->block = far_buf(op->task, new->len);
 	if (!new->block)
 		return -ENOMEM;
-	err = far_alloc(op->task, op->key.shard, new->len, &new->addr);
+	err = far_block_alloc(op->task, op->key.shard, new->len, &new->addr);
 	if (err)
 		return err;
-	/* behind far_alloc(): newer than the grace period of whoever had it before */
+	/* behind far_block_alloc(): newer than the grace period of whoever had it before */
 	new->birth = form_age_now(op->task);
-	if (op->hash->variant == HASH_BLIND_CACHE)
+	if (op->hash->variant->blind)
 		new->birth.epoch = 0;
 	hash_block_fill(new->block, op->hash->root, &op->key, value, val_len, new->birth);
 	new->word = hash_slot(op->key.fp, new->len / HASH_UNIT, far_addr_off(new->addr),
@@ -42,7 +42,7 @@ void hash_new_write(struct hash_op *op, struct hash_new *new)
 
 void hash_new_drop(struct hash_op *op, struct hash_new *new)
 {
-	far_free(op->task, new->addr, new->len);
+	far_block_free(op->task, new->addr, new->len);
 }
 
 /* The length of a block whose slot cannot hold it is in its head, which is READ. */

@@ -134,6 +134,84 @@ int far_hash_scan_from(struct far_task *task, struct far_hash *hash, uint64_t *c
 	return ret;
 }
 
+/* Some keys of one subtable, from a slot on, around its end. */
+struct sample {
+	struct piece piece;
+	unsigned first;		/* slot */
+	bool around;		/* it has come to the end of the subtable */
+};
+
+static int sample_key(void *arg, const struct hash_view *view, const struct hash_seen *seen)
+{
+	struct sample *sample = arg;
+
+	return sample->around && seen->slot >= sample->first ? 1 :
+	       piece_key(&sample->piece, view, seen);
+}
+
+static bool slot_is_used(const struct hash_view *view, unsigned slot)
+{
+	return view->bucket[slot / HASH_SLOTS].slot[slot % HASH_SLOTS];
+}
+
+/* A slot in use, each as likely as another; any, if none is. */
+static unsigned slot_random(struct far_task *task, const struct hash_view *view, unsigned nr)
+{
+	unsigned used = 0, slot, n;
+
+	for (slot = 0; slot < nr; slot++)
+		used += slot_is_used(view, slot);
+	n = used ? far_rng_below(far_task_rng(task), used) : 0;
+	for (slot = 0; slot < nr; slot++) {
+		if (slot_is_used(view, slot) && !n--)
+			return slot;
+	}
+	return 0;
+}
+
+static int sample_view(void *arg, const struct hash_view *view)
+{
+	struct sample *sample = arg;
+	struct piece *piece = &sample->piece;
+	int ret;
+
+	sample->first = slot_random(piece->task, view, hash_view_slots(piece->hash));
+	ret = hash_view_each_from(piece->task, piece->hash, view, sample->first, 1,
+				  sample_key, sample);
+	if (ret)
+		return ret;
+	sample->around = true;
+	return hash_view_each_from(piece->task, piece->hash, view, 0, 1, sample_key, sample);
+}
+
+/*
+ * A subtable covers as much of the hashes as it has of the keys, about. So a place at random
+ * among the hashes, and a slot at random in the subtable that has it, lead to each key alike.
+ */
+int far_hash_sample(struct far_task *task, struct far_hash *hash, uint64_t max,
+		    int (*each)(void *arg, const void *key, size_t key_len,
+				const void *value, size_t value_len),
+		    void *arg)
+{
+	struct far_rng *rng = far_task_rng(task);
+	struct sample sample = {
+		.piece = {
+			.task = task, .hash = hash, .each = each, .arg = arg, .left = max,
+		},
+	};
+	int ret;
+
+	if (!max)
+		return -EINVAL;
+	ret = far_op_begin(task);
+	if (ret)
+		return ret;
+	ret = hash_view_at(task, hash, far_rng_below(rng, hash->nr_shards),
+			   far_rng_next(rng), sample_view, &sample);
+	far_op_end(task);
+	return sample.piece.ended ? sample.piece.ret : ret < 0 ? ret : 0;
+}
+
 /* Keys that are to be deleted. */
 struct clear {
 	void *key[CLEAR_KEYS];

@@ -7,7 +7,7 @@
  * given up and allocated again, which takes a grace period, hence never within an
  * operation; and then the tag tells (form/age.h) for about HASH_TAG_SPAN epochs.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 
@@ -32,7 +32,7 @@
 /* Whether the hint's word cannot have come back since it was seen, in the epoch of now. */
 static int hint_fresh(const struct hash_op *op, struct form_age now)
 {
-	return op->hash->variant == HASH_BLIND_CACHE ||
+	return op->hash->variant->blind ||
 	       !form_age_after(hash_slot_tag(op->hint.word), HASH_TAG_BITS, op->hint.age,
 			       now);
 }
@@ -168,7 +168,7 @@ static int replace_once(struct hash_op *op, struct hash_new *new, uint64_t *ret_
 		op->unsure = 1;
 		return err;
 	}
-	err = op->hash->variant == HASH_TWICE ? 0 : hash_replace_fate(op, word);
+	err = op->hash->variant->twice ? 0 : hash_replace_fate(op, word);
 	if (err < 0)
 		return err;
 	*ret_seen = op->found.word;
@@ -215,7 +215,7 @@ static int replace_again(struct hash_op *op, uint64_t seen)
 	if (seen == op->found.word)
 		return 0;
 	if (seen && !(seen & HASH_FROZEN) && hash_slot_fp(seen) == op->key.fp &&
-	    op->hash->variant != HASH_RACE)
+	    !op->hash->variant->insert)
 		err = replace_seen(op, seen);
 	if (err == -ENOENT || err == -EAGAIN)
 		err = hash_find(op, 0);
@@ -274,10 +274,12 @@ int hash_replace_thaw(struct hash_op *op, int whole)
 void hash_replace_done(struct hash_op *op, struct hash_new *new)
 {
 	op->present = 1;
-	if (new)
+	if (new) {
 		hash_remember(op, op->found.addr, new->word, new->birth);
-	else
+	} else {
+		far_sum_add(op->task, op->hash->keys[op->key.shard], -1);
 		hash_hint_drop(op);
+	}
 	hash_retire_word(op, op->found.word, op->found.block);
 }
 

@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/alloc.h"
 #include "../core/core.h"
-#include "../core/dir.h"
-#include "../core/epoch.h"
 #include "../core/task.h"
-#include "../form/walk.h"
+#include "../form/name.h"
 #include "shape.h"
+#include "type.h"
 
-#define COMBINE_KEYS	65536u	/* words of 8 bytes; many times as many as are under way */
+static const struct hash_variant_ops hash_ours;
+
 #define HEAT_KEYS	262144u	/* bytes; many times as many as are hot */
 
 void far_hash_close(struct far_hash *hash)
@@ -26,25 +25,15 @@ void far_hash_close(struct far_hash *hash)
 		return;
 	for (shard = 0; hash->dir && shard < hash->nr_shards; shard++)
 		hash_dir_fini(&hash->dir[shard]);
+	for (shard = 0; hash->keys && shard < hash->nr_shards; shard++)
+		far_sum_put(hash->keys[shard]);
+	free(hash->keys);
 	free(hash->dir);
 	hash_cache_free(hash->cache);
 	free(hash->turn_at);
 	far_turns_free(hash->turns);
 	far_combine_free(hash->combine);
 	free(hash);
-}
-
-void hash_set_variant(struct far_hash *hash, enum hash_variant variant)
-{
-	hash->variant = variant;
-	if (variant == HASH_RACE) {
-		hash_cache_free(hash->cache);
-		hash->cache = NULL;
-		far_turns_free(hash->turns);
-		hash->turns = NULL;
-		far_combine_free(hash->combine);
-		hash->combine = NULL;
-	}
 }
 
 /* Whether each shard's turns lie on its node, and as they should. */
@@ -100,19 +89,22 @@ static int hash_init(struct far_hash *hash, uint64_t addr,
 	hash->first_depth = root->first_depth;
 	hash->dir = calloc(root->nr_shards, sizeof(*hash->dir));
 	hash->turn_at = calloc(root->nr_shards, sizeof(*hash->turn_at));
-	if (!hash->dir || !hash->turn_at)
+	hash->keys = calloc(root->nr_shards, sizeof(*hash->keys));
+	if (!hash->dir || !hash->turn_at || !hash->keys)
 		return -ENOMEM;
 	for (i = 0; i < root->nr_shards; i++, hash->nr_shards++) {
 		err = hash_dir_init(&hash->dir[i], root->shard[i].sub);
 		if (err)
 			return err;
 		hash->turn_at[i] = root->shard[i].turns;
-	}
-	if (!(far->without & FAR_WITHOUT_COMBINE)) {
-		err = far_combine_new(COMBINE_KEYS, &hash->combine);
+		err = far_sum_new(root->shard[i].sub + offsetof(struct hash_sub, keys),
+				  &hash->keys[i]);
 		if (err)
 			return err;
 	}
+	err = form_combine_new(far, &hash->combine);
+	if (err)
+		return err;
 	/* one node takes one turn for all of its operations: without that they are many */
 	if (!hash->combine || far->without & FAR_WITHOUT_HANDOVER)
 		return 0;
@@ -177,6 +169,7 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 	if (!hash)
 		return -ENOMEM;
 	hash->far = far_task_far(task);
+	hash->variant = &hash_ours;
 	err = root_read(task, addr, &root);
 	if (!err)
 		err = hash_init(hash, addr, root);
@@ -190,7 +183,7 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 }
 
 /* With all subtables that there are. */
-static int open_loaded(struct far_task *task, uint64_t root, struct far_hash **ret_hash)
+static int name_open(struct far_task *task, uint64_t root, void **ret_handle)
 {
 	struct far_hash *hash;
 	int err = hash_open_root(task, root, &hash);
@@ -201,121 +194,87 @@ static int open_loaded(struct far_task *task, uint64_t root, struct far_hash **r
 	if (err)
 		far_hash_close(hash);
 	else
-		*ret_hash = hash;
+		*ret_handle = hash;
 	return err;
 }
 
-/*
- * Finds the entry and opens what it says. A root that is not one while the entry is there
- * is damage; after that the table was destroyed meanwhile.
- */
-static int open_by_name(struct far_task *task, const char *name,
-			struct far_dir_entry *entry, struct far_hash **ret_hash)
+static void name_close(void *handle)
 {
+	far_hash_close(handle);
+}
+
+struct retire {
+	struct form_destroy *form;
+	struct far_hash *hash;
+};
+
+static int retire_key(void *arg, const struct hash_view *view,
+		      const struct hash_seen *seen)
+{
+	struct retire *retire = arg;
+
+	if (seen->damaged)
+		return -EBADMSG;
+	return form_destroy_block(retire->form, hash_block_addr(view->shard, seen->word),
+				  hash_block_len(seen->block->key_len,
+						 seen->block->val_len));
+}
+
+static int retire_view(void *arg, const struct hash_view *view)
+{
+	struct retire *retire = arg;
+	uint64_t len = hash_sub_len(retire->hash->groups);
+	uint64_t copy = hash_copy_noted(&view->head, view->head.copy);
 	int err;
 
-	do {
-		err = far_dir_open(task, name, FAR_TYPE_HASH, HASH_VERSION, entry);
-		if (err)
-			return err;
-		err = open_loaded(task, entry->root, ret_hash);
-	} while (err == -EBADMSG && form_entry_is_gone(task, entry));
-	return err;
+	err = hash_view_each(retire->form->task, retire->hash, view, 0, retire_key, retire);
+	if (!err && copy)
+		err = form_destroy_block(retire->form, copy, len);
+	return err ? err : form_destroy_block(retire->form, view->sub, len);
+}
+
+static int name_retire(struct form_destroy *destroy, void *handle)
+{
+	struct far_hash *hash = handle;
+	struct retire retire = { .form = destroy, .hash = hash };
+	int err = hash_each_view(destroy->task, hash, retire_view, &retire);
+	unsigned i;
+
+	for (i = 0; i < hash->nr_shards && !err; i++)
+		err = form_destroy_block(destroy, hash->turn_at[i], HASH_TURNS_LEN);
+	return err ? err : form_destroy_block(destroy, hash->root,
+					      hash_root_len(hash->nr_shards));
+}
+
+static const struct form_name_ops name_ops = {
+	.type = &far_hash_type,
+	.open = name_open, .close = name_close, .retire = name_retire,
+};
+
+static bool entry_fits(const struct far_dir_entry *entry, const struct far_hash *hash)
+{
+	return entry->param[HASH_PARAM_GROUPS] == hash->groups &&
+	       entry->param[HASH_PARAM_SHARDS] == hash->nr_shards;
 }
 
 int far_hash_open(struct far_task *task, const char *name, struct far_hash **ret_hash)
 {
 	struct far_dir_entry entry;
-	struct far_hash *hash;
+	void *hash;
 	int err;
 
-	err = open_by_name(task, name, &entry, &hash);
+	err = form_open(task, name, &name_ops, &entry, &hash);
 	if (err)
 		return err;
-	err = -EBADMSG;
-	if (entry.param[HASH_PARAM_GROUPS] == hash->groups &&
-	    entry.param[HASH_PARAM_SHARDS] == hash->nr_shards)
-		err = hash_add_cache(task, hash);
-	if (err) {
+	err = entry_fits(&entry, hash) ? hash_add_cache(task, hash) : -EBADMSG;
+	if (err)
 		far_hash_close(hash);
-		return err;
-	}
-	*ret_hash = hash;
-	return 0;
-}
-
-/* Gives back a table that no name leads to any more. */
-struct destroy {
-	struct form_destroy form;
-	struct far_hash *hash;
-};
-
-static int destroy_key(void *arg, const struct hash_view *view,
-		       const struct hash_seen *seen)
-{
-	struct destroy *destroy = arg;
-
-	if (seen->damaged)
-		return -EBADMSG;
-	return form_destroy_block(&destroy->form, hash_block_addr(view->shard, seen->word),
-				  hash_block_len(seen->block->key_len,
-						 seen->block->val_len));
-}
-
-static int destroy_view(void *arg, const struct hash_view *view)
-{
-	struct destroy *destroy = arg;
-	uint64_t len = hash_sub_len(destroy->hash->groups);
-	uint64_t copy = hash_copy_noted(&view->head, view->head.copy);
-	int err;
-
-	err = hash_view_each(destroy->form.task, destroy->hash, view, 0, destroy_key, destroy);
-	if (!err && copy)
-		err = form_destroy_block(&destroy->form, copy, len);
-	return err ? err : form_destroy_block(&destroy->form, view->sub, len);
-}
-
-/* Within the epoch of the caller. */
-static int destroy_all(struct destroy *destroy)
-{
-	struct far_hash *hash = destroy->hash;
-	int err = hash_each_view(destroy->form.task, hash, destroy_view, destroy);
-	unsigned i;
-
-	for (i = 0; i < hash->nr_shards && !err; i++)
-		err = form_destroy_block(&destroy->form, hash->turn_at[i], HASH_TURNS_LEN);
-	return err ? err : form_destroy_block(&destroy->form, hash->root,
-					      hash_root_len(hash->nr_shards));
-}
-
-/* -EAGAIN: the name has become another table's. */
-static int destroy_once(struct far_task *task, const char *name)
-{
-	struct destroy destroy = { .form.task = task };
-	struct far_dir_entry entry;
-	int err;
-
-	err = open_by_name(task, name, &entry, &destroy.hash);
-	if (err)
-		return err;
-	err = far_epoch_enter(task);
-	if (err)
-		goto close;
-	err = far_dir_remove(task, &entry);
-	if (!err && destroy_all(&destroy))
-		far_alloc_lost(task);	/* a sweep finds the rest */
-	far_epoch_exit(task);
-close:
-	far_hash_close(destroy.hash);
+	else
+		*ret_hash = hash;
 	return err;
 }
 
 int far_hash_destroy(struct far_task *task, const char *name)
 {
-	int err;
-
-	do
-		err = destroy_once(task, name);
-	while (err == -EAGAIN);
-	return err;
+	return form_destroy(task, name, &name_ops);
 }

@@ -9,7 +9,7 @@
  *
  * Other keys may have the same turn: then they wait for each other, and that is all.
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 

@@ -10,7 +10,7 @@
  *	insert	see insert.c
  *	put	an update; an insert when the key is not there
  */
-#include "priv.h"
+#include "hash_priv.h"
 
 #include <errno.h>
 
@@ -49,7 +49,7 @@ static int key_change_or_insert(struct hash_op *op, struct hash_new *new)
 	}
 }
 
-static int change_by_kind(struct hash_op *op, const struct hash_args *args)
+static int change_by_kind(struct hash_op *op, const struct form_args *args)
 {
 	struct hash_new new;
 	int err;
@@ -78,7 +78,7 @@ static int change_by_kind(struct hash_op *op, const struct hash_args *args)
 	return err;
 }
 
-int hash_change(struct hash_op *op, const struct hash_args *args)
+int hash_change(struct hash_op *op, const struct form_args *args)
 {
 	int err;
 
@@ -95,7 +95,7 @@ int hash_change(struct hash_op *op, const struct hash_args *args)
 int far_hash_put(struct far_task *task, struct far_hash *hash,
 		 const void *key, size_t key_len, const void *value, size_t value_len)
 {
-	struct hash_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_PUT, .value = value, .value_len = value_len,
 	};
 
@@ -106,7 +106,7 @@ int far_hash_insert(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len,
 		    const void *value, size_t value_len)
 {
-	struct hash_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_INSERT, .value = value, .value_len = value_len,
 	};
 
@@ -117,7 +117,7 @@ int far_hash_update(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len,
 		    const void *value, size_t value_len)
 {
-	struct hash_args args = {
+	struct form_args args = {
 		.kind = FAR_COMBINE_UPDATE, .value = value, .value_len = value_len,
 	};
 
@@ -127,7 +127,7 @@ int far_hash_update(struct far_task *task, struct far_hash *hash,
 int far_hash_delete(struct far_task *task, struct far_hash *hash,
 		    const void *key, size_t key_len)
 {
-	struct hash_args args = { .kind = FAR_COMBINE_DELETE };
+	struct form_args args = { .kind = FAR_COMBINE_DELETE };
 
 	return hash_do(task, hash, key, key_len, &args);
 }

@@ -11,7 +11,7 @@
 #define FAR_HASH_VIEW_H
 
 #include "../form/walk.h"
-#include "priv.h"
+#include "hash_priv.h"
 
 struct hash_view {
 	unsigned shard;

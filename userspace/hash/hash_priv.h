@@ -20,13 +20,25 @@
 
 #include <far/hash.h>
 
-#include "../core/combine.h"
-#include "../core/deadline.h"
+#include "../core/sum.h"
+#include "../form/key.h"
 #include "cache.h"
 #include "dir.h"
 #include "key.h"
 #include "layout.h"
-#include "variant.h"
+
+struct hash_new;
+struct hash_op;
+
+/* Steps that others do in another way, for comparisons (paper/hash.c); all 0: ours. */
+struct hash_variant_ops {
+	bool blind;	/* hints are believed for ever, and blocks have no births */
+	bool twice;	/* a CAS whose answer is lost counts as lost */
+	/* Publishes a new key, unconfirmed as all that is absent. NULL: under a claim. */
+	int (*insert)(struct hash_op *op, struct hash_new *new);
+	/* After a batch that went well: what else it takes in. NULL: nothing. */
+	void (*window)(struct far_combine_batch *batch);
+};
 
 struct far_hash {
 	struct far *far;
@@ -34,7 +46,7 @@ struct far_hash {
 	unsigned groups;
 	unsigned nr_shards;
 	unsigned first_depth;
-	enum hash_variant variant;
+	const struct hash_variant_ops *variant;
 	struct hash_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 	struct far_turns *turns;	/* NULL: none are taken */
@@ -42,6 +54,7 @@ struct far_hash {
 	atomic_int hint_misses;		/* of the table: HINT_MISS of replace.c */
 	atomic_int puts_fresh;		/* the last batch of puts had new keys most of all */
 	struct hash_dir *dir;		/* of each shard */
+	struct far_sum **keys;		/* of each shard: how many there are */
 };
 
 /* Slots that may hold the key: in two combined buckets. */
@@ -51,17 +64,6 @@ struct hash_cand {
 	uint64_t addr;			/* far address of the slot */
 	uint64_t word;
 	struct hash_block *block;	/* what was READ of it */
-};
-
-/* What a caller wants, and where an answer goes. */
-struct hash_args {
-	enum far_combine_kind kind;
-	const void *value;
-	size_t value_len;
-	void *room;		/* for the value of a get, room_len bytes */
-	size_t room_len;
-	size_t *ret_len;	/* of a get */
-	const struct far_modify *modify;
 };
 
 /*
@@ -115,7 +117,7 @@ int hash_op_init(struct hash_op *op, struct far_task *task, struct far_hash *has
 int hash_op_start(struct hash_op *op);
 /* Runs an operation from begin to end: alone, or with others of the same key. */
 int hash_do(struct far_task *task, struct far_hash *hash, const void *key,
-	    size_t key_len, const struct hash_args *args);
+	    size_t key_len, const struct form_args *args);
 
 /* Before the READ of slots is posted that decides what the key has. */
 static inline void hash_deciding(struct hash_op *op)
@@ -267,7 +269,7 @@ void hash_remember(struct hash_op *op, uint64_t addr, uint64_t word, struct form
 /* op->found is the key's, its block whole; -ENOENT. */
 int hash_get(struct hash_op *op);
 /* Copies what was found to where the caller wants it. */
-int hash_get_copy(const struct hash_block *block, const struct hash_args *args);
+int hash_get_copy(const struct hash_block *block, const struct form_args *args);
 
 /* turn.c */
 
@@ -282,10 +284,10 @@ int hash_turn_take(struct hash_op *op);
 void hash_turn_end(struct hash_op *op);
 
 /* modify.c: args->modify, or all of the batch, says what becomes of the key. */
-int hash_modify(struct hash_op *op, const struct hash_args *args);
+int hash_modify(struct hash_op *op, const struct form_args *args);
 
 /* update.c: what changes a key, by kind. Afterwards op->present is right. */
-int hash_change(struct hash_op *op, const struct hash_args *args);
+int hash_change(struct hash_op *op, const struct form_args *args);
 
 /* table.c: opens the table with that root, and knows one subtable of each shard. */
 int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_hash);
@@ -293,7 +295,9 @@ int hash_open_root(struct far_task *task, uint64_t addr, struct far_hash **ret_h
 /* create.c: the head of a new subtable. */
 void hash_sub_init(struct hash_sub *head, uint32_t suffix, unsigned shard, unsigned born);
 
-/* insert.c: -EEXIST with op->found if the key is there. */
+/* insert.c: splits the key's subtable of that depth, or helps whoever does. */
+int hash_insert_split(struct hash_op *op, unsigned depth);
+/* -EEXIST with op->found if the key is there. */
 int hash_insert_new(struct hash_op *op, struct hash_new *new);
 /*
  * With the pair READ: an empty slot of the emptier combined bucket, its main bucket

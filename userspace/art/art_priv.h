@@ -16,9 +16,9 @@
 
 #include <far/art.h>
 
-#include "../core/combine.h"
 #include "../core/lock.h"
 #include "../form/age.h"
+#include "../form/key.h"
 #include "cache.h"
 #include "key.h"
 #include "layout.h"
@@ -28,6 +28,8 @@ struct art_op;
 /* What others do in another way, for comparisons (paper/art.c); all 0: ours. */
 struct art_variant_ops {
 	bool makes_leaves;	/* an update of 8 bytes makes a new leaf, too */
+	bool twice;		/* a function's change of unknown fate is made again: wrong */
+	bool hasty;		/* a function changes what others still overwrite: wrong */
 	/* WRITEs 8 bytes over the value; as overwrite() of store.c does. NULL: that. */
 	int (*overwrite)(struct art_op *op, const void *value);
 	/* Takes the lock of a node that a change needs. NULL: there is none. */
@@ -44,16 +46,6 @@ struct far_art {
 	const uint64_t *locks;		/* of the variant, by memory node */
 	struct art_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
-};
-
-/* What a caller wants, and where an answer goes. */
-struct art_args {
-	enum far_combine_kind kind;
-	const void *value;
-	size_t value_len;
-	void *room;		/* for the value of a get, room_len bytes */
-	size_t room_len;
-	size_t *ret_len;	/* of a get */
 };
 
 /* What art_find() has found. */
@@ -84,6 +76,13 @@ struct art_op {
 	struct far_art *art;
 	struct art_key key;
 	struct far_combine_batch *batch;	/* NULL: it is alone */
+
+	/* a leaf that was closed: when all that may overwrite its value has ended */
+	struct {
+		uint64_t addr, head;
+		uint64_t mark;		/* far_epoch_mark() */
+		bool passed;		/* before this try has READ anything */
+	} closed;
 
 	unsigned trust;			/* hints from nodes of this depth on are not taken */
 	uint64_t renew;			/* a node that is to be replaced when it is met; */
@@ -237,7 +236,8 @@ struct art_new {
 
 /* link.c */
 
-int art_new_init(struct art_op *op, const void *value, size_t value_len,
+/* closed: a value of 8 bytes is never overwritten. */
+int art_new_init(struct art_op *op, const void *value, size_t value_len, bool closed,
 		 struct art_new *ret_new);
 /* Appends its WRITE, unless it is written. */
 void art_new_write(struct art_op *op, struct art_new *new);
@@ -250,7 +250,7 @@ void art_new_drop(struct art_op *op, struct art_new *new);
 int art_link(struct art_op *op, enum art_what what, struct art_new *new);
 
 /* store.c: what changes a key, by kind. Afterwards op->present is right. */
-int art_change(struct art_op *op, const struct art_args *args);
+int art_change(struct art_op *op, const struct form_args *args);
 
 /* table.c: opens the tree with that root. */
 int art_open_root(struct far_task *task, uint64_t addr, struct far_art **ret_art);

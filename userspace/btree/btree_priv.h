@@ -19,11 +19,19 @@
 
 #include <far/btree.h>
 
-#include "../core/combine.h"
 #include "../core/lock.h"
+#include "../form/key.h"
 #include "cache.h"
 #include "node.h"
-#include "variant.h"
+
+struct btree_hold;
+
+/* Mechanisms that others do without, for comparisons (paper/btree.c); all 0: ours. */
+struct btree_variant_ops {
+	bool no_spot, no_near, no_word, no_redo;	/* BTREE_NO_* */
+	/* After a hand-over: READs the image. NULL: the image came with the lock. */
+	int (*handed)(struct btree_hold *hold);
+};
 
 struct far_btree {
 	struct far *far;
@@ -31,7 +39,7 @@ struct far_btree {
 	unsigned key_size, value_size;
 	struct btree_geo geo[2];	/* of leaves, of inner nodes */
 	_Atomic uint64_t top;		/* as the root said last */
-	unsigned without;		/* BTREE_NO_* */
+	struct btree_variant_ops variant;
 	struct btree_cache *cache;	/* NULL: none */
 	struct far_combine_table *combine;	/* NULL: each operation for itself */
 };
@@ -51,6 +59,7 @@ struct btree_op {
 	struct btree_head *inner;	/* an inner node on the way */
 	struct btree_head *node;	/* what it has READ */
 	uint64_t *word;			/* room for a word */
+	void *value;			/* room for a value that its caller has none for; NULL */
 	bool unsure;			/* nobody knows whether its change has happened */
 	bool present;			/* the key was there before */
 	bool poor;			/* it takes no memory: it adds no key */
@@ -139,7 +148,7 @@ int btree_hold_key(struct btree_op *op, const void *key, int strict, unsigned le
 /* One entry of the image has changed. */
 void btree_hold_entry(struct btree_hold *hold, unsigned place);
 /*
- * Another head, which is sealed, in two steps: the entries, acknowledged; then the head.
+ * Another head, with its checksum, in two steps: the entries, acknowledged; then the head.
  * The second one makes it true. kind: BTREE_REDO_HEAD or _MERGE, with its right.
  */
 int btree_hold_entries(struct btree_hold *hold, const struct btree_head *head,
@@ -198,16 +207,8 @@ int btree_dead_met(struct btree_op *op, const struct btree_way *way, unsigned le
 /* Ends a merge whose client has died: `dead` has that low fence. */
 int btree_merge_end(struct btree_op *op, const void *low, uint64_t dead, unsigned level);
 
-/* What a caller wants, and where an answer goes. */
-struct btree_args {
-	enum far_combine_kind kind;
-	const void *value;
-	void *room;			/* for what was read */
-	const struct far_modify *modify;
-};
-
 int btree_get(struct btree_op *op, void *room);
-int btree_change(struct btree_op *op, struct btree_args *args);
+int btree_change(struct btree_op *op, struct form_args *args);
 
 /* op.c */
 int btree_op_init(struct btree_op *op, struct far_task *task, struct far_btree *tree);
