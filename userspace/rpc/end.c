@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* One end of a connection: its memory, and completions. */
+#include "end.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../base/why.h"
+
+static int end_register(struct rpc_end *end)
+{
+	end->copy = aligned_alloc(4096, RPC_WINDOW);
+	end->in = aligned_alloc(64, RPC_MESSAGE_MAX);
+	if (!end->copy || !end->in)
+		return -ENOMEM;
+	memset(end->copy, 0, RPC_WINDOW);
+	if (!end->nic->ops->call->window_reg)
+		return end->nic->ops->mr_reg(end->nic, end->copy, RPC_WINDOW, &end->lkey);
+	return end->nic->ops->call->window_reg(end->nic, &end->window, end->copy, RPC_WINDOW,
+					       &end->lkey);
+}
+
+int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end *ends)
+{
+	int err;
+
+	*end = (struct rpc_end) { .nic = nic, .end = *ends, .seq_out = 1, .seq_in = 1 };
+	err = nic->ops->call->window_new(nic, RPC_WINDOW, &end->window);
+	if (err)
+		return err;
+	err = end_register(end);
+	if (err) {
+		free(end->copy);
+		free(end->in);
+		nic->ops->call->window_free(nic, &end->window);
+	}
+	return err;
+}
+
+void rpc_end_fini(struct rpc_end *end)
+{
+	if (end->link)
+		end->nic->ops->call->hangup(end->nic, end->link);
+	end->nic->ops->mr_dereg(end->nic, end->lkey);
+	end->nic->ops->call->window_free(end->nic, &end->window);
+	free(end->copy);
+	free(end->in);
+}
+
+void rpc_call_fill(struct far_hello *hello, uint64_t sender)
+{
+	struct rpc_call mine = { .version = RPC_VERSION, .sender = sender };
+
+	_Static_assert(sizeof(mine) <= FAR_CALL_MAX, "it fits");
+	*hello = (struct far_hello) { .len = sizeof(mine) };
+	memcpy(hello->data, &mine, sizeof(mine));
+}
+
+int rpc_call_check(const struct far_hello *hello, uint64_t *ret_sender)
+{
+	struct rpc_call theirs;
+
+	if (hello->len != sizeof(theirs))
+		return -EPROTO;
+	memcpy(&theirs, hello->data, sizeof(theirs));
+	*ret_sender = theirs.sender;
+	return theirs.version == RPC_VERSION ? 0 : -EPROTONOSUPPORT;
+}
+
+void rpc_hello_fill(struct far_hello *hello, uint64_t credit)
+{
+	struct rpc_hello mine = {
+		.magic = RPC_MAGIC,
+		.version = RPC_VERSION,
+		.ring = RPC_RING,
+		.message_max = RPC_MESSAGE_MAX,
+		.credit = credit,
+	};
+
+	_Static_assert(sizeof(mine) <= FAR_HELLO_MAX, "it fits");
+	*hello = (struct far_hello) { .len = sizeof(mine) };
+	memcpy(hello->data, &mine, sizeof(mine));
+}
+
+int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit)
+{
+	struct rpc_hello theirs = { 0 };
+
+	memcpy(&theirs, hello->data,
+	       hello->len < sizeof(theirs) ? hello->len : sizeof(theirs));
+	if (hello->len < offsetof(struct rpc_hello, ring) || theirs.magic != RPC_MAGIC)
+		return -EPROTO;
+	if (theirs.version != RPC_VERSION || hello->len < sizeof(theirs) ||
+	    theirs.ring != RPC_RING || theirs.message_max != RPC_MESSAGE_MAX)
+		return -EPROTONOSUPPORT;
+	*ret_credit = theirs.credit;
+	return 0;
+}
+
+static int recv_post(struct rpc_end *end, unsigned nr)
+{
+	struct far_wr wr[RPC_RECVS];
+	unsigned i;
+
+	for (i = 0; i < nr; i++)
+		wr[i] = (struct far_wr) { .op = FAR_NIC_RECV, .flags = FAR_WR_SIGNALED };
+	return end->nic->ops->post(end->end.recv, end->end.recv_idx, wr, nr);
+}
+
+int rpc_end_start(struct rpc_end *end)
+{
+	return recv_post(end, RPC_RECVS);
+}
+
+void rpc_end_wc(struct rpc_end *end, const struct far_wc *wc)
+{
+	if (wc->status) {
+		if (!rpc_end_broken(end))
+			rpc_end_break(end, wc->status);
+		return;
+	}
+	if (wc->op == FAR_NIC_READ) {
+		end->reading = false;
+		end->read_done = true;
+	}
+	/* A message does as well as a probe. */
+	if (wc->op == FAR_NIC_WRITE && !wc->len)
+		end->probing = false;
+	if (wc->op != FAR_NIC_RECV)
+		return;
+	if (wc->imm & RPC_IMM_WAKE)
+		end->asleep = false;
+	if (wc->imm & RPC_IMM_RENEW) {
+		end->renewals++;
+		end->degrees += wc->imm >> RPC_IMM_DEGREE_SHIFT;
+	}
+	if (recv_post(end, 1) && !rpc_end_broken(end))
+		rpc_end_break(end, -EHOSTDOWN);
+}
+
+int rpc_why(char *why, size_t len, int err, const char *service)
+{
+	if (!service)
+		return far_why(why, len, err, "the name of a service expected");
+	if (err == -EOPNOTSUPP)
+		return far_why(why, len, err, "service \"%s\": this back end has no RPC: expected "
+			       "mem, soft, verbs or sim", service);
+	if (err == -ENOENT)
+		return far_why(why, len, err, "service \"%s\": no program serves it here", service);
+	return far_why(why, len, err, "service \"%s\": %s", service, far_strerror(err));
+}
