@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
 Installs docs/far.md, the documents that it refers to, and the examples. Links lead to
-what is there afterwards; of others the text stays, and of manual pages their names.
+what is there afterwards; of others the text stays, and of manual pages their names. A
+document that names files of the source says so.
 
 Usage: install_docs.py SOURCE DIRECTORY    (below $MESON_INSTALL_DESTDIR_PREFIX, if set)
 """
@@ -14,6 +15,11 @@ import sys
 
 FIRST = 'far.md'
 EXAMPLES = '../userspace/examples/'
+# Nobody who has the packages alone has these, nor needs them.
+SOURCE = re.compile(r'`(scripts|tests|userspace|wrchain|mnode|kmod|include)/')
+NOTE = """
+Files below `scripts/`, `tests/` and `userspace/` are those of the source; no step needs them.
+"""
 LINK = re.compile(r'\[([^][]*)\]\(([^()\s]*)\)')
 
 
@@ -37,6 +43,12 @@ def relinked(text, names):
     return LINK.sub(link, text)
 
 
+def noted(text):
+    """Behind the title, whose files are meant, if some are named that are not installed."""
+    title, rest = text.split('\n', 1)
+    return f'{title}\n{NOTE}{rest}' if SOURCE.search(text) else text
+
+
 def main():
     source, directory = sys.argv[1:]
     where = os.path.join(os.environ.get('MESON_INSTALL_DESTDIR_PREFIX', ''), directory)
@@ -45,7 +57,7 @@ def main():
     names = documents(source)
     for name in names:
         with open(f'{source}/docs/{name}') as f:
-            text = relinked(f.read(), names)
+            text = noted(relinked(f.read(), names))
         with open(os.path.join(where, name), 'w') as f:
             f.write(text)
     for name in sorted(os.listdir(f'{source}/userspace/examples')):

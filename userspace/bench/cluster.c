@@ -36,6 +36,19 @@ static int nics_open_sim(struct cluster *cluster, const struct cluster_conf *con
 	return 0;
 }
 
+/* Has the threads of each client share queue pairs. */
+static int nics_share(struct cluster *cluster, unsigned qps, char *why, size_t why_len)
+{
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < cluster->nr_nics && qps && !err; i++)
+		err = far_nic_share(cluster->nic[i], qps);
+	if (err)
+		snprintf(why, why_len, "%s", strerror(-err));
+	return err;
+}
+
 static int nics_open(struct cluster *cluster, const struct cluster_conf *conf,
 		     char *why, size_t why_len)
 {
@@ -96,6 +109,7 @@ static int clients_open(struct cluster *cluster, const struct cluster_conf *conf
 		.nr_nodes = conf->mns,
 		.without = conf->without,
 		.cache_bytes = conf->cache_bytes,
+		.op_ms = conf->op_ms,
 	};
 	int err;
 
@@ -154,6 +168,8 @@ int cluster_open(struct cluster *cluster, const struct cluster_conf *conf,
 	}
 	err = nics_open(cluster, conf, why, why_len);
 	if (!err)
+		err = nics_share(cluster, conf->qps, why, why_len);
+	if (!err)
 		err = space_make(cluster, conf, nodes, why, why_len);
 	if (!err)
 		err = clients_open(cluster, conf, nodes, why, why_len);
@@ -174,6 +190,8 @@ void cluster_close(struct cluster *cluster)
 						  &cluster->map[--cluster->nr_maps]);
 	if (cluster->has_space)
 		far_space_delete_on(cluster->nic[0], cluster->space, why, sizeof(why));
+	for (i = 0; i < cluster->nr_nics; i++)
+		far_nic_unshare(cluster->nic[i]);
 	if (cluster->sim)
 		far_sim_free(cluster->sim);
 	for (i = 0; !cluster->sim && i < cluster->nr_nics; i++)

@@ -12,6 +12,7 @@
 #include <far/far.h>
 
 #include "../nic/nic.h"
+#include "../nic/share.h"
 #include "../nic/sim/sim.h"
 
 #define CLUSTER_MAX_CNS	64u
@@ -28,6 +29,8 @@ struct cluster_conf {
 	uint64_t seed;
 	double scale;		/* of throttling's epochs in sim */
 	uint64_t cache_bytes;
+	unsigned op_ms;		/* far_conf.op_ms */
+	unsigned qps;		/* that all threads of a client share, per node; 0: each its own */
 };
 
 struct cluster {

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/deadline.h"
 #include "../core/stats.h"
 
 struct run_thread {
@@ -40,6 +41,7 @@ struct run {
 	unsigned nr_clients, nr_threads, nr_tasks;
 	struct run_thread *thread;
 	uint64_t *task_ops;		/* per task, in its thread's window */
+	struct far_task **task;		/* all, for run_stop() */
 	atomic_ullong *since;		/* per task: intent of what is under way; 0: nothing */
 	unsigned round;			/* how often it was measured */
 	uint64_t warm_ns, window_ns, most_ns, least_ops, max_ops;
@@ -125,6 +127,18 @@ static uint64_t longest_wait(const struct run *run, uint64_t now)
 	return longest;
 }
 
+/* No operation begins any more; with conf->cut those that are under way end, too. */
+static void run_stop(struct run *run)
+{
+	unsigned i;
+
+	if (atomic_exchange(&run->stop, 1) || !run->conf->cut)
+		return;
+	for (i = 0; i < run->nr_tasks; i++)
+		if (run->task[i])
+			far_op_expire(run->task[i]);
+}
+
 /* All threads have given what they have counted for it. */
 static void window_complete(struct run *run, const struct window *window)
 {
@@ -138,7 +152,7 @@ static void window_complete(struct run *run, const struct window *window)
 	result->nr_windows++;
 	result->steady = window_agree(&result->before, &brief);
 	if (result->steady || run->once)
-		atomic_store(&run->stop, 1);
+		run_stop(run);
 }
 
 /* Another thread may have read its clock a little later than this one. */
@@ -176,7 +190,7 @@ static void window_end(struct run *run, uint64_t now)
 	window->longest_wait_ns = longest_wait(run, now);
 	window_stats(run, window);
 	if (nr && (run->once || run_is_over(run, now)))
-		atomic_store(&run->stop, 1);
+		run_stop(run);
 	window_init(&run->part[(nr + 1) & 1]);
 	run->nr_missing = run->nr_running;
 	atomic_store(&run->ops, 0);
@@ -218,6 +232,19 @@ static void thread_follow(struct run_thread *thread)
 	thread->window = nr;
 }
 
+/*
+ * In sim, where one thread of the system runs all, no thread is waited for: those whose tasks all
+ * starve would keep the others from the next window, and the run from its end.
+ */
+static void run_follow(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; i < run->nr_threads && run->conf->cut; i++)
+		if (run->thread[i].nr_left)
+			thread_follow(&run->thread[i]);
+}
+
 /* A task looks at the clock, between two operations. */
 static void thread_look(struct run_thread *thread, uint64_t now)
 {
@@ -231,6 +258,7 @@ static void thread_look(struct run_thread *thread, uint64_t now)
 	if (!run->nr_missing && !atomic_load(&run->stop) && window_is_over(run, now)) {
 		window_end(run, now);
 		thread_follow(thread);
+		run_follow(run);
 	}
 	pthread_mutex_unlock(&run->lock);
 }
@@ -345,7 +373,8 @@ static int worker_op(struct worker *w, enum ycsb_op op)
 		return conf->index->modify(w->task, w->index, w->key, data->key_size,
 					   worker_add, w);
 	ycsb_value(data, ++w->stamp, w->value);
-	return (op == YCSB_INSERT ? conf->index->insert : conf->index->update)
+	/* YCSB's updates are of keys that are there: a put, which others may overwrite */
+	return (op == YCSB_INSERT ? conf->index->insert : conf->index->put)
 		(w->task, w->index, w->key, data->key_size, w->value,
 		 data->value_size);
 }
@@ -381,6 +410,11 @@ static void run_fail(struct run *run, const struct far_task *task, int err)
 	pthread_mutex_unlock(&run->lock);
 }
 
+static int run_has_stopped(const struct run *run)
+{
+	return atomic_load_explicit(&run->stop, memory_order_relaxed);
+}
+
 /* Operations count for the window in which they end. */
 static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 			 uint64_t to, int err)
@@ -389,7 +423,7 @@ static void worker_count(struct worker *w, enum ycsb_op op, uint64_t from,
 
 	worker_publish(w, to);
 	thread_look(thread, to);
-	if (!thread->window)
+	if (!thread->window || (err == -ETIME && w->run->conf->cut && run_has_stopped(w->run)))
 		return;
 	if (err) {
 		thread->errors++;
@@ -456,7 +490,7 @@ static void worker_loop(struct worker *w)
 	int err;
 
 	thread_look(w->thread, now);
-	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+	while (!run_has_stopped(run)) {
 		rest = worker_pause_ns(w, now);
 		if (rest) {
 			far_sleep(w->task, rest);
@@ -516,8 +550,11 @@ static void worker_main(struct far_task *task, void *arg)
 	w.intent = far_now(task);
 	if (err)
 		run_fail(thread->run, task, err);
-	else
+	else {
+		thread->run->task[w.idx] = task;
 		worker_loop(&w);
+		thread->run->task[w.idx] = NULL;
+	}
 	thread_leave(thread, far_now(task));
 }
 
@@ -537,6 +574,8 @@ static int index_open(struct run *run)
 		if (err)
 			break;
 		err = run->conf->index->open(task, run->conf->name, &run->index[i]);
+		if (!err && run->conf->prepare)
+			run->conf->prepare(run->index[i]);
 		if (!err && run->conf->opened)
 			err = run->conf->opened(run->conf->opened_arg, task, run->index[i]);
 		far_leave(task);
@@ -555,7 +594,8 @@ static int run_alloc(struct run *run)
 	run->thread = calloc(run->nr_threads, sizeof(*run->thread));
 	run->task_ops = calloc(run->nr_tasks, sizeof(*run->task_ops));
 	run->since = calloc(run->nr_tasks, sizeof(*run->since));
-	if (!run->index || !run->thread || !run->task_ops || !run->since)
+	run->task = calloc(run->nr_tasks, sizeof(*run->task));
+	if (!run->index || !run->thread || !run->task_ops || !run->since || !run->task)
 		return -ENOMEM;
 	for (i = 0; i < run->nr_threads; i++) {
 		run->thread[i].run = run;
@@ -577,6 +617,7 @@ void run_close(struct run *run)
 	free(run->thread);
 	free(run->task_ops);
 	free(run->since);
+	free(run->task);
 	pthread_mutex_destroy(&run->lock);
 	free(run);
 }

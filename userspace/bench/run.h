@@ -13,10 +13,9 @@
 #include <stdint.h>
 
 #include <far/far.h>
-#include <far/modify.h>
-#include <far/range.h>
 #include <far/stats.h>
 
+#include "index_ops.h"
 #include "window.h"
 #include "ycsb.h"
 
@@ -25,29 +24,9 @@
 /* A run without two windows that agree ends after so many times run_ns. */
 #define RUN_MOST		4u
 
-/* What an index must be able to do; functions as those of <far/hash.h>. */
-struct run_index {
-	const char *name;
-	int (*open)(struct far_task *task, const char *name, void **ret_index);
-	void (*close)(void *index);
-	int (*get)(struct far_task *task, void *index, const void *key, size_t key_len,
-		   void *value, size_t value_size, size_t *ret_len);
-	int (*update)(struct far_task *task, void *index, const void *key,
-		      size_t key_len, const void *value, size_t value_len);
-	int (*insert)(struct far_task *task, void *index, const void *key,
-		      size_t key_len, const void *value, size_t value_len);
-	/* NULL: it has none */
-	int (*modify)(struct far_task *task, void *index, const void *key, size_t key_len,
-		      far_modify_fn *modify, void *arg);
-	/* NULL: it keeps no order */
-	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
-		    int (*each)(void *arg, const void *key, size_t key_len,
-				const void *value, size_t value_len),
-		    void *arg);
-};
-
 struct run_conf {
-	const struct run_index *index;
+	const struct index_ops *index;
+	void (*prepare)(void *index);	/* called for each handle; NULL: nothing is to do */
 	const char *name;		/* of the structure in the space */
 	const struct ycsb_mix *mix;
 	struct ycsb_data data;
@@ -60,6 +39,11 @@ struct run_conf {
 	uint64_t warm_ns;
 	uint64_t run_ns;		/* two windows, unless cycle_ns makes them longer */
 	uint64_t cycle_ns;		/* of throttling: the least window */
+	/*
+	 * An operation that is under way when the run ends is not awaited: where hundreds
+	 * fight for a key, the last one has its turn after seconds. In sim alone.
+	 */
+	int cut;
 	/* The run has one window, which ends after so many operations; 0: see above. */
 	uint64_t max_ops;
 	uint64_t seed;

@@ -91,6 +91,43 @@ static int text_send(struct conn *conn, const char *text, size_t len)
 
 /* ---- requests ---- */
 
+/* Whether a call is to be made once more: another client has come in place of a fenced one,
+ * as after a restart of the memory node. */
+static int is_reopened(struct far_task *task, int err)
+{
+	char why[200];
+
+	if (err != -ESTALE)
+		return 0;
+	err = far_reopen(task, why, sizeof(why));
+	if (err)
+		fprintf(stderr, "server: %s\n", why);
+	return !err;
+}
+
+static int value_put(struct server *server, struct far_task *task, const char *key,
+		     const char *value)
+{
+	int err;
+
+	do
+		err = far_hash_put(task, server->hash, key, strlen(key), value, strlen(value));
+	while (is_reopened(task, err));
+	return err;
+}
+
+/* value has room for LINE bytes. */
+static int value_get(struct server *server, struct far_task *task, const char *key,
+		     char *value, size_t *ret_len)
+{
+	int err;
+
+	do
+		err = far_hash_get(task, server->hash, key, strlen(key), value, LINE, ret_len);
+	while (is_reopened(task, err));
+	return err;
+}
+
 /* Writes the answer to the request into text, and returns its length. */
 static int request_run(struct server *server, struct far_task *task, char *line, char *text,
 		       size_t size)
@@ -106,11 +143,9 @@ static int request_run(struct server *server, struct far_task *task, char *line,
 		return snprintf(text, size, "ok\n");
 	}
 	if (!strcmp(verb, "put") && key && rest)
-		err = far_hash_put(task, server->hash, key, strlen(key), rest,
-				   strlen(rest));
+		err = value_put(server, task, key, rest);
 	else if (!strcmp(verb, "get") && key)
-		err = far_hash_get(task, server->hash, key, strlen(key), value,
-				   sizeof(value), &len);
+		err = value_get(server, task, key, value, &len);
 	else
 		return snprintf(text, size, "expected put, get or stop\n");
 	if (err == -ENOENT)

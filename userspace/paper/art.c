@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../art/priv.h"
+#include "../art/art_priv.h"
 #include "../base/rng.h"
 #include "../core/core.h"
 #include "../core/deadline.h"
@@ -223,6 +223,8 @@ static const struct art_variant_ops variants[] = {
 	[ART_SMART] = { .overwrite = smart_overwrite, .see = head_see_through },
 	[ART_SMART_HOCL] = { .overwrite = hocl_overwrite },
 	[ART_ROWEX] = { .makes_leaves = true, .lock = node_lock },
+	[ART_TWICE] = { .twice = true },
+	[ART_HASTY] = { .hasty = true },
 };
 
 void art_set_variant(struct far_art *art, enum art_variant variant)

@@ -24,6 +24,10 @@ enum art_variant {
 	ART_SMART_HOCL,
 	/* ART with ROWEX: each change locks the node above, in that table, and makes a leaf. */
 	ART_ROWEX,
+	/* A fault for the checker to find: a change whose fate is unknown is made again. */
+	ART_TWICE,
+	/* Another one: a function does not wait for those that overwrite the value. */
+	ART_HASTY,
 };
 
 /* Words of a table of locks, of which each memory node has one: 256 KiB, as on a NIC. */

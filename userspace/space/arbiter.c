@@ -5,8 +5,6 @@
  */
 #include "arbiter.h"
 
-#include <stdbool.h>
-
 #include "geometry.h"
 
 static uint64_t word_get(const uint64_t *word)
@@ -54,25 +52,33 @@ static bool entry_is_silent(const struct far_arbiter *arbiter,
 static bool all_confirm(const struct far_arbiter *arbiter, unsigned number,
 			unsigned incarnation)
 {
+	unsigned own = arbiter->sb->arbiter;
 	bool all = true;
 
+	/* A client that reads its entry here knows that no other node was asked to fence it. */
+	if (arbiter->fence(arbiter->arg, own, number, incarnation))
+		return false;
 	for (unsigned node = 0; node < arbiter->sb->nr_nodes; node++) {
-		if (arbiter->fence(arbiter->arg, node, number, incarnation))
+		if (node != own && arbiter->fence(arbiter->arg, node, number, incarnation))
 			all = false;
 	}
 	return all;
 }
 
-/* Fences a client if it is dead; whether it is out of the count now. */
-static bool entry_fence(const struct far_arbiter *arbiter, unsigned number,
-			uint64_t claim, uint64_t now)
+static bool entry_is_dead(const struct far_arbiter *arbiter, unsigned number,
+			  uint64_t claim, uint64_t now)
+{
+	bool silent = entry_is_silent(arbiter, entry_of(arbiter, number), claim, now);
+
+	return silent || (arbiter->gone && arbiter->gone(arbiter->arg, number));
+}
+
+/* Fences a client that is dead; whether it is out of the count now. */
+static bool entry_fence(const struct far_arbiter *arbiter, unsigned number, uint64_t claim)
 {
 	struct far_client_entry *entry = entry_of(arbiter, number);
 	unsigned incarnation = far_owner_incarnation(claim);
-	bool silent = entry_is_silent(arbiter, entry, claim, now);
 
-	if (!silent && !(arbiter->gone && arbiter->gone(arbiter->arg, number)))
-		return false;
 	if (!all_confirm(arbiter, number, incarnation))
 		return false;
 	/* A client that left on its own while it was being fenced is not dead. */
@@ -82,25 +88,41 @@ static bool entry_fence(const struct far_arbiter *arbiter, unsigned number,
 	return true;
 }
 
+/* Epochs above those that clients hold back: published() needs one for a node. */
+#define SPARE_EPOCHS	256u
+
+static bool epoch_may_advance(const struct far_arbiter *arbiter, uint64_t epoch, uint64_t safe,
+			      uint64_t published)
+{
+	bool needed = !arbiter->published ||
+		      arbiter->published(arbiter->arg, epoch, published);
+
+	return epoch + 1 < safe + FAR_EPOCH_LEAD - (needed ? 0 : SPARE_EPOCHS);
+}
+
 unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 {
 	struct far_epoch_line *line = line_of(arbiter);
 	uint64_t epoch = word_get(&line->epoch);
-	uint64_t safe = epoch, flushed = FAR_EPOCH_IDLE;
+	uint64_t safe = epoch, flushed = FAR_EPOCH_IDLE, published = FAR_EPOCH_IDLE;
 	unsigned fences = 0, living = 0;
 
 	for (unsigned n = 1; n <= arbiter->sb->max_clients; n++) {
 		struct far_client_entry *entry = entry_of(arbiter, n);
 		uint64_t claim = word_get(&entry->claim);
+		bool dead;
 
 		if (!far_claim_taken(claim) ||
 		    far_owner_incarnation(claim) <= word_get(&entry->fenced))
 			continue;
-		if (entry_fence(arbiter, n, claim, now)) {
+		dead = entry_is_dead(arbiter, n, claim, now);
+		if (dead && entry_fence(arbiter, n, claim)) {
 			fences++;
 			continue;
 		}
 		living++;
+		if (!dead)
+			published = min_u64(published, word_get(&entry->epoch));
 		safe = min_u64(safe, word_get(&entry->epoch));
 		flushed = min_u64(flushed, word_get(&entry->flushed));
 	}
@@ -110,7 +132,7 @@ unsigned far_arbiter_step(const struct far_arbiter *arbiter, uint64_t now)
 	word_set(&line->flushed, flushed);
 	if (now - word_get(&line->stamp) >= arbiter->epoch_ns) {
 		word_set(&line->stamp, now);
-		if (epoch + 1 < safe + FAR_EPOCH_LEAD)
+		if (epoch_may_advance(arbiter, epoch, safe, published))
 			word_set(&line->epoch, epoch + 1);
 	}
 	return fences;

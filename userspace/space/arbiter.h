@@ -9,6 +9,8 @@
 #ifndef FAR_SPACE_ARBITER_H
 #define FAR_SPACE_ARBITER_H
 
+#include <stdbool.h>
+
 #include "layout.h"
 
 #define FAR_BEAT_NS	UINT64_C(1000000000)	/* a client without a beat is dead */
@@ -24,9 +26,16 @@ struct far_arbiter {
 	/*
 	 * Whether no operation of that client can reach node `node` any more, and
 	 * nobody can connect as it: 0 confirmed, else not yet. Asked again and again
-	 * until each node has confirmed in the same step.
+	 * until each node has confirmed in the same step; the arbiter's own node first, and
+	 * the others when it has.
 	 */
 	int (*fence)(void *arg, unsigned node, unsigned number, unsigned incarnation);
+	/*
+	 * Is told the epoch, and the least one that a client has published which lives and is
+	 * not being fenced (FAR_EPOCH_IDLE: no such client holds one). Whether the next epoch
+	 * is needed, although clients that are being fenced hold it. Or NULL.
+	 */
+	bool (*published)(void *arg, uint64_t epoch, uint64_t least);
 };
 
 /* One step at time now (ns, any origin, never backwards). Returns the fences completed. */

@@ -35,7 +35,7 @@ static inline int far_off_in_chunks(const struct far_sb *sb, uint64_t off)
 	       off - sb->data_off < sb->nr_chunks * sb->chunk_size;
 }
 
-/* Of an offset in a chunk: which chunk, and which page of the node. */
+/* The chunk, and the page of the node, in which an offset lies. */
 static inline uint32_t far_chunk_at(const struct far_sb *sb, uint64_t off)
 {
 	return (off - sb->data_off) / sb->chunk_size;
@@ -56,7 +56,7 @@ static inline uint64_t far_page_off(const struct far_sb *sb, uint32_t page)
 	return sb->data_off + ((uint64_t)page << sb->page_shift);
 }
 
-/* Of the words that describe them. */
+/* Offsets of the words that describe chunk and page. */
 static inline uint64_t far_chunk_word_off(const struct far_sb *sb, uint32_t chunk)
 {
 	return sb->chunk_off + chunk * UINT64_C(8);
@@ -80,6 +80,15 @@ static inline uint64_t far_client_entry_off(const struct far_sb *sb, unsigned nu
 static inline uint64_t far_dir_entry_off(const struct far_sb *sb, unsigned idx)
 {
 	return sb->dir_off + idx * sizeof(struct far_dir_entry);
+}
+
+/* Whether a block of the directory can be at that far address. */
+static inline int far_dir_block_fits(const struct far_sb *sb, uint64_t addr)
+{
+	uint64_t off = far_addr_off(addr);
+
+	return far_addr_node(addr) == sb->arbiter && !(off % 64) && far_off_in_chunks(sb, off) &&
+	       far_off_in_chunks(sb, off + sizeof(struct far_dir_block) - 1);
 }
 
 #endif

@@ -4,7 +4,7 @@
  * through verbs, and by the memory node's side, which sees it as plain memory.
  *
  *	0		superblock; at FAR_SB_EPOCH the line of the epochs
- *	dir_off		directory of named roots		arbiter only
+ *	dir_off		directory of named roots, first part	arbiter only
  *	client_off	client table				arbiter only
  *	chunk_off	chunk table: a word per chunk
  *	page_off	page table: a word per page
@@ -19,10 +19,12 @@
  *
  * Words are of 64 bits, little-endian, aligned. Who writes a word, and how:
  *	CAS	clients only, and never a CPU: client.claim, struct far_shared (also
- *		FAA), entry.state, chunk words, map words (also FAA)
+ *		FAA), entry.state, next of a directory block, chunk words, map words (also
+ *		FAA)
  *	WRITE	the client it belongs to: client.beat, epoch, flushed; page words, by
  *		the owner of their chunk; the rest of a directory entry, under dir_lock
- *	CPU	the arbiter: the line of the epochs, client.fenced, client.seen_*
+ *	CPU	the arbiter: the line of the epochs, struct far_losses, client.fenced,
+ *		client.seen_*
  */
 #ifndef FAR_SPACE_LAYOUT_H
 #define FAR_SPACE_LAYOUT_H
@@ -34,7 +36,7 @@
 #include <far/addr.h>
 
 #define FAR_SPACE_MAGIC		UINT64_C(0x4543415053524146)	/* "FARSPACE" */
-#define FAR_SPACE_VERSION	3u
+#define FAR_SPACE_VERSION	4u
 
 #define FAR_MIN_SIZE		(UINT64_C(4) << 20)
 #define FAR_MAX_SIZE		(UINT64_C(1) << FAR_OFF_BITS)
@@ -47,7 +49,7 @@
 #define FAR_MAX_MAP_WORDS	(1u << (FAR_MAX_PAGE_SHIFT - FAR_MAP_SHIFT))
 #define FAR_MAX_CLIENTS		4094u			/* numbers 1 to this; 0 is nobody */
 #define FAR_DEF_CLIENTS		256u
-#define FAR_NR_NAMES		64u
+#define FAR_NR_NAMES		64u			/* of the directory's first part */
 #define FAR_NAME_LEN		32u			/* with the NUL */
 
 /* Offset 0 of each node. Nothing in it changes after the format. */
@@ -94,9 +96,21 @@ struct far_epoch_line {
 struct far_shared {
 	uint64_t dir_lock;	/* of the directory, a lock word as below */
 	uint64_t lost;		/* times that a client lost track of a block: sweep */
+	uint64_t dir_more;	/* far address of the directory's first block, or FAR_NIL */
 };
 
 #define FAR_SB_SHARED		320u
+
+/*
+ * Node n of the set has been declared lost, and has come back with an empty part, so many
+ * times, both counted: odd, it is lost. Low 8 bits. A client uses only parts whose number is
+ * what it was when the client joined. The arbiter writes them.
+ */
+struct far_losses {
+	uint8_t nr[256];
+};
+
+#define FAR_SB_LOSSES		512u
 
 /* A client, number n at client_off + n * 64. */
 struct far_client_entry {
@@ -124,11 +138,25 @@ struct far_dir_entry {
 	uint64_t param[9];	/* what it was created with: the type's */
 };
 
+#define FAR_DIR_ENTRIES		63u
+#define FAR_MAX_DIR_BLOCKS	1024u
+
+/*
+ * A block of the directory, for names beyond the first part: allocated on the arbiter as any
+ * other block, and never freed. At most FAR_MAX_DIR_BLOCKS of them are linked.
+ */
+struct far_dir_block {
+	uint64_t next;		/* far address of the next block, or FAR_NIL */
+	uint64_t reserved[15];	/* 0 */
+	struct far_dir_entry entry[FAR_DIR_ENTRIES];
+};
+
 enum {
 	FAR_TYPE_NONE	= 0,
 	FAR_TYPE_HASH	= 1,
 	FAR_TYPE_BTREE	= 2,
 	FAR_TYPE_ART	= 3,
+	FAR_TYPE_MEMORY	= 4,
 	FAR_TYPE_TEST	= 0x7e57,	/* of unit tests */
 };
 
@@ -344,6 +372,8 @@ static_assert(FAR_SB_EPOCH + sizeof(struct far_epoch_line) == FAR_SB_SHARED,
 	      "one READ");
 FAR_PIN(far_shared, dir_lock, 0);
 FAR_PIN(far_shared, lost, 8);
+FAR_PIN(far_shared, dir_more, 16);
+FAR_PIN(far_losses, nr, 0);
 FAR_PIN(far_client_entry, claim, 0);
 FAR_PIN(far_client_entry, fenced, 8);
 FAR_PIN(far_client_entry, beat, 16);
@@ -360,6 +390,11 @@ FAR_PIN(far_dir_entry, type, 48);
 FAR_PIN(far_dir_entry, version, 52);
 FAR_PIN(far_dir_entry, param, 56);
 static_assert(sizeof(struct far_dir_entry) == 128, "far_dir_entry");
+FAR_PIN(far_dir_block, next, 0);
+FAR_PIN(far_dir_block, reserved, 8);
+FAR_PIN(far_dir_block, entry, 128);
+static_assert(sizeof(struct far_dir_block) == FAR_NR_NAMES * sizeof(struct far_dir_entry),
+	      "a block is as long as the first part");
 
 #undef FAR_PIN
 

@@ -32,7 +32,36 @@ void far_tally_some(const void *memory, const struct far_sb *sb, uint32_t most,
 		tally->part += !!word_at(memory, far_chunk_word_off(sb, tally->at));
 	if (tally->at < sb->nr_chunks)
 		return;
-	*tally = (struct far_tally){ .whole = tally->part };
+	tally->whole = tally->part;
+	tally->at = tally->part = 0;
+}
+
+unsigned far_dir_part(const void *memory, const struct far_sb *sb, uint64_t addr,
+		      const struct far_dir_entry **ret_entry, uint64_t *ret_next)
+{
+	uint64_t at = addr == FAR_NIL ? FAR_SB_SHARED + offsetof(struct far_shared, dir_more) :
+					far_addr_off(addr);
+	uint64_t next = word_at(memory, at);
+
+	*ret_next = far_dir_block_fits(sb, next) ? next : FAR_NIL;
+	*ret_entry = (const void *)((const char *)memory + (addr == FAR_NIL ? sb->dir_off :
+				    at + offsetof(struct far_dir_block, entry)));
+	return addr == FAR_NIL ? FAR_NR_NAMES : FAR_DIR_ENTRIES;
+}
+
+/* Counts up to `most` more parts of the directory, and ends behind the last one. */
+static void names_some(const void *memory, const struct far_sb *sb, uint32_t most,
+		       struct far_names_tally *tally)
+{
+	do {
+		const struct far_dir_entry *entry;
+		unsigned nr = far_dir_part(memory, sb, tally->next, &entry, &tally->next);
+
+		for (unsigned i = 0; i < nr; i++)
+			tally->part += !!(uint32_t)word_at(&entry[i].state, 0);
+	} while (tally->next != FAR_NIL && ++tally->blocks < FAR_MAX_DIR_BLOCKS && --most);
+	if (tally->next == FAR_NIL || tally->blocks >= FAR_MAX_DIR_BLOCKS)
+		*tally = (struct far_names_tally){ .whole = tally->part };
 }
 
 void far_summary_of(const void *memory, const struct far_sb *sb, struct far_tally *tally,
@@ -44,8 +73,9 @@ void far_summary_of(const void *memory, const struct far_sb *sb, struct far_tall
 	sum.used = (uint64_t)(tally->whole ? tally->whole : tally->part) * sb->chunk_size;
 	for (unsigned n = 1; sb->client_off && n <= sb->max_clients; n++)
 		sum.clients += client_lives(memory, far_client_entry_off(sb, n));
-	for (unsigned i = 0; sb->dir_off && i < sb->nr_names; i++)
-		sum.names += !!(uint32_t)word_at(memory, far_dir_entry_off(sb, i));
+	if (sb->dir_off)
+		names_some(memory, sb, FAR_TALLY_DIR_STEP, &tally->names);
+	sum.names = tally->names.whole ? tally->names.whole : tally->names.part;
 	*ret_summary = sum;
 }
 
@@ -60,6 +90,8 @@ int far_summary(const void *memory, uint64_t size, struct far_summary *ret_summa
 	if (far_sb_check(&sb, size, NULL, 0))
 		return -EPROTO;
 	far_tally_some(memory, &sb, UINT32_MAX, &tally);
+	if (sb.dir_off)
+		names_some(memory, &sb, UINT32_MAX, &tally.names);
 	far_summary_of(memory, &sb, &tally, ret_summary);
 	return 0;
 }

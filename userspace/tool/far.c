@@ -22,7 +22,8 @@ const char *argp_program_version = "far " VERSION;
 static const struct far_command commands[] = {
 	{ "info", "back ends, whether they work here, and why not", far_info },
 	{ "space", "spaces: create, serve, list, delete, stat, check", far_space_command },
-	{ "bench", "benchmarks: micro, index, model", far_bench_command },
+	{ "rpc", "calls of programs: serve, ping", far_rpc_command },
+	{ "bench", "benchmarks: micro, index, rpc, model", far_bench_command },
 	{ NULL, NULL, NULL },
 };
 
@@ -30,6 +31,7 @@ static const struct far_command benches[] = {
 	{ "micro", "operations of a NIC, by policy of queue pairs and doorbells",
 	  far_bench_micro },
 	{ "index", "workloads of YCSB on an index", far_bench_index },
+	{ "rpc", "calls of programs, by how threads share queue pairs", far_bench_rpc },
 	{ "model", "the model of sim against what the papers measured", far_bench_model },
 	{ NULL, NULL, NULL },
 };
@@ -167,7 +169,7 @@ int main(int argc, char **argv)
 	unsigned is_closed = own_stdio_hold();
 	int status;
 
-	/* Who reads no more is told by write(), and the space is deleted before. */
+	/* A reader that has gone is found by write(), after the space was deleted. */
 	signal(SIGPIPE, SIG_IGN);
 	argp_err_exit_status = FAR_EXIT_USAGE;
 	argv[0] = (char[]) { "far" };

@@ -29,6 +29,9 @@ int far_bench_command(int argc, char **argv);
 int far_bench_micro(int argc, char **argv);
 int far_bench_index(int argc, char **argv);
 int far_bench_model(int argc, char **argv);
+int far_bench_rpc(int argc, char **argv);
+int far_rpc_command(int argc, char **argv);
+int far_rpc_serve_command(int argc, char **argv);
 
 /*
  * Parsers of option values, for argp: what cannot be ends the program with the value

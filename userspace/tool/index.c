@@ -34,7 +34,7 @@ struct options {
 	const char *nic, *variant, *without, *json;
 	const struct ycsb_mix *mix;
 	struct ycsb_data data;
-	uint64_t cns, mns, threads_min, threads_max, change_ns, tasks;
+	uint64_t cns, mns, threads_min, threads_max, change_ns, tasks, qps;
 	uint64_t keys, ops, ms, warm_ms, seed, cache, space_size;
 	double theta, rate, scale;	/* scale: 0 until somebody says which */
 	unsigned without_bits;
@@ -49,7 +49,7 @@ enum {
 	KEY_MNS, KEY_THREADS, KEY_CHANGE, KEY_TASKS, KEY_KEYS, KEY_OPS, KEY_MS,
 	KEY_WARM, KEY_THETA, KEY_KEY_SIZE, KEY_KEY_TYPE, KEY_VALUE_SIZE, KEY_CACHE,
 	KEY_RATE, KEY_SEED, KEY_JSON, KEY_SPACE, KEY_LOAD, KEY_SCALE,
-	KEY_MEMORY, KEY_WARM_CACHE, KEY_ADVISE, KEY_IN, KEY_NODE, KEY_SPAN,
+	KEY_MEMORY, KEY_WARM_CACHE, KEY_ADVISE, KEY_IN, KEY_NODE, KEY_SPAN, KEY_QPS,
 };
 
 static const struct argp_option option_table[] = {
@@ -80,6 +80,9 @@ static const struct argp_option option_table[] = {
 	{ "change-ms", KEY_CHANGE, "N", 0,
 	  "with N..M: time between changes of their number", 2 },
 	{ "tasks", KEY_TASKS, "N", 0, "per thread (default 8)", 2 },
+	{ "qps", KEY_QPS, "N", 0,
+	  "queue pairs per memory node, which the threads of a client share (default: each "
+	  "its own)", 2 },
 	{ "space-size", KEY_SPACE, "SIZE", 0,
 	  "of each memory node (default: what the keys need, and some)", 2 },
 	{ "cache", KEY_CACHE, "SIZE", 0,
@@ -226,8 +229,7 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 		return parse_count(state, "mns", arg, 1, CLUSTER_MAX_MNS, &o->mns);
 	case KEY_THREADS:
 		if (far_parse_span(arg, 1, 1024, &o->threads_min, &o->threads_max))
-			return parse_failed(state, "threads", arg,
-					    "N or N..M, from 1 to 1024");
+			return parse_failed(state, "threads", arg, "N or N..M, from 1 to 1024");
 		return 0;
 	case KEY_CHANGE:
 		if (parse_real(state, "change-ms", arg, 0.001, 1e6, &ms))
@@ -236,6 +238,8 @@ static int parse_where(int key, char *arg, struct argp_state *state,
 		return 0;
 	case KEY_TASKS:
 		return parse_count(state, "tasks", arg, 1, 1024, &o->tasks);
+	case KEY_QPS:
+		return parse_count(state, "qps", arg, 1, FAR_SHARE_MAX, &o->qps);
 	case KEY_SPACE:
 		return parse_size(state, "space-size", arg, 4 << 20, &o->space_size);
 	case KEY_CACHE:
@@ -320,7 +324,7 @@ static int is_sim(const struct options *o)
 	return !strncmp(o->nic, "sim:", 4);
 }
 
-/* Of --space and --node. 0, or an exit status. */
+/* Checks --space and --node. 0, or an exit status. */
 static int options_space(struct options *o)
 {
 	const char *wrong = NULL;
@@ -349,17 +353,16 @@ static int options_space(struct options *o)
 static int options_index(const struct options *o)
 {
 	const struct index_kind *kind = o->kind;
-	const char *name = kind->index.name;
+	const char *name = kind->ops->name;
 
 	if (o->variant && kind->variant(o->variant))
-		fprintf(stderr, "far: --variant %s: %s has %s\n", o->variant, name,
-			kind->variants);
-	else if (o->mix->percent[YCSB_SCAN] && !kind->index.scan)
+		fprintf(stderr, "far: --variant %s: %s has %s\n", o->variant, name, kind->variants);
+	else if (o->mix->percent[YCSB_SCAN] && !kind->ops->scan)
 		fprintf(stderr, "far: --workload %s: %s keeps no order of keys; expected "
 			"art or btree\n", o->mix->name, name);
-	else if (o->mix->percent[YCSB_MODIFY] && !kind->index.modify)
-		fprintf(stderr, "far: --workload %s: %s is changed by no function; expected "
-			"hash or btree\n", o->mix->name, name);
+	else if (o->mix->percent[YCSB_MODIFY] && o->variant && kind->ops == &index_ops_art)
+		fprintf(stderr, "far: --workload %s: a variant of %s is changed by no function\n",
+			o->mix->name, name);
 	else if (kind->most_value && (o->data.value_size < kind->least_value ||
 				      o->data.value_size > kind->most_value))
 		fprintf(stderr, "far: --value-size %u: values of %s have %u to %u bytes\n",
@@ -368,8 +371,7 @@ static int options_index(const struct options *o)
 		fprintf(stderr, "far: --span %u: expected with --index btree, and not %s\n",
 			o->data.span, name);
 	else if (o->memory && !kind->memory)
-		fprintf(stderr, "far: --memory: %s cannot tell; expected --index art\n",
-			name);
+		fprintf(stderr, "far: --memory: %s cannot tell; expected --index art\n", name);
 	else if (o->warm_cache && (!kind->warm || o->by_insert || o->space))
 		fprintf(stderr, "far: --warm-cache: expected an index of an image: art\n");
 	else
@@ -401,8 +403,7 @@ static int options_complete(struct options *o)
 	if (options_space(o))
 		return FAR_EXIT_USAGE;
 	if (o->scale > 0 && !is_sim(o)) {
-		fprintf(stderr, "far: --scale %g: expected with --nic sim:PROFILE\n",
-			o->scale);
+		fprintf(stderr, "far: --scale %g: expected with --nic sim:PROFILE\n", o->scale);
 		return FAR_EXIT_USAGE;
 	}
 	if (o->data.key_size < ycsb_least_key(o->data.key_type)) {
@@ -437,7 +438,7 @@ static int load_image(struct cluster *cluster, const struct options *o,
 	void *base[CLUSTER_MAX_MNS];
 	int err = cluster_map(cluster, base);
 
-	return err ? err : o->kind->image(task, base, name, o->keys, &o->data);
+	return err ? err : index_create(o->kind, task, name, o->keys, &o->data, base);
 }
 
 static int load(struct cluster *cluster, const struct options *o,
@@ -451,7 +452,7 @@ static int load(struct cluster *cluster, const struct options *o,
 	if (err)
 		goto stop_progress;
 	if (o->by_insert)
-		err = o->kind->create(task, conf->name, o->keys, &o->data);
+		err = index_create(o->kind, task, conf->name, o->keys, &o->data, NULL);
 	else
 		err = load_image(cluster, o, task, conf->name);
 	far_leave(task);
@@ -580,8 +581,7 @@ static int report_results(const struct options *o, const struct run_conf *conf,
 		return EXIT_FAILURE;
 	}
 	if (!result->last.ops) {
-		fprintf(stderr, "far: no operation was completed in %" PRIu64 " ms\n",
-			o->ms);
+		fprintf(stderr, "far: no operation was completed in %" PRIu64 " ms\n", o->ms);
 		return EXIT_FAILURE;
 	}
 	return EXIT_SUCCESS;
@@ -643,10 +643,13 @@ static int run_index(const struct options *o, double *ret_mops)
 		.seed = o->seed,
 		.scale = is_sim(o) ? epoch_scale(o) : 1,
 		.cache_bytes = o->cache,
+		.qps = o->qps,
+		.op_ms = is_sim(o) || o->variant ? FAR_NO_DEADLINE : 0, /* papers' may starve */
 	};
 	char name[32];
 	struct run_conf conf = {
-		.index = &o->kind->index,
+		.index = o->kind->ops,
+		.prepare = o->kind->prepare,
 		.name = name,
 		.mix = o->mix,
 		.data = o->data,
@@ -660,6 +663,7 @@ static int run_index(const struct options *o, double *ret_mops)
 		.warm_ns = o->warm_ms * 1000000,
 		.run_ns = o->ms * 1000000,
 		.cycle_ns = throttle_cycle(o),
+		.cut = is_sim(o),
 		.max_ops = o->ops,
 		.seed = o->seed,
 	};
@@ -704,8 +708,7 @@ static int run_index(const struct options *o, double *ret_mops)
 		*ret_mops = window_brief(&result.last).mops;
 		status = EXIT_SUCCESS;
 	} else
-		status = report_results(o, &conf, &result, &beside,
-					o->memory ? &memory : NULL);
+		status = report_results(o, &conf, &result, &beside, o->memory ? &memory : NULL);
 close:
 	cluster_close(&cluster);
 	return status;

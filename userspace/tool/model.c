@@ -266,11 +266,28 @@ static void print_point(const struct outcome *o)
 	       o->mops, 100 * outcome_error(o), p->fitted ? "fitted" : "checked");
 }
 
-static void run_points(const char *name, const struct options *o, struct outcomes *all)
+static bool point_is_wanted(const struct options *o, const struct model_point *p)
+{
+	return !o->figure || !strncmp(p->figure, o->figure, strlen(o->figure));
+}
+
+static unsigned nr_wanted(const struct options *o)
+{
+	const struct model_point *p;
+	unsigned nr = 0;
+
+	for (p = model_points; p->figure; p++)
+		nr += point_is_wanted(o, p);
+	return nr;
+}
+
+/* Publishes how much is done in *percent. */
+static void run_points(const char *name, const struct options *o, struct outcomes *all,
+		       atomic_uint *percent)
 {
 	const struct model_point *p;
 	char nic[FIT_SET_MAX], why[256] = "";
-	unsigned nr = 0;
+	unsigned nr = 0, wanted = nr_wanted(o);
 
 	snprintf(nic, sizeof(nic), "sim:%s", o->profile);
 	if (o->figure && !strcmp(o->figure, THROTTLING))
@@ -281,8 +298,9 @@ static void run_points(const char *name, const struct options *o, struct outcome
 	for (p = model_points; p->figure && all->nr < MAX_POINTS; p++) {
 		struct outcome *outcome = &all->o[all->nr];
 
-		if (o->figure && strncmp(p->figure, o->figure, strlen(o->figure)))
+		if (!point_is_wanted(o, p))
 			continue;
+		*percent = nr * 100 / wanted;
 		if (nr++ % o->every)
 			continue;
 		outcome->point = p;
@@ -327,12 +345,14 @@ static int write_csv(const char *name, const struct options *o,
 static int run_all(const char *name, const struct options *o)
 {
 	static struct outcomes all;
+	static atomic_uint percent;
 	struct progress progress;
 	char nic[FIT_SET_MAX], why[256] = "";
 	int met, throttled = 1;
-	int started = o->summary && !progress_start(&progress, "running all points", NULL);
+	int started = o->summary && !progress_start(&progress, "running all points",
+						    &percent);
 
-	run_points(name, o, &all);
+	run_points(name, o, &all, &percent);
 	if (started)
 		progress_stop(&progress);
 	if (o->csv && write_csv(name, o, &all))

@@ -99,8 +99,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		if (o->name)
 			argp_error(state, "'%s': one name expected, and '%s' is it", arg,
 				   o->name);
-		if (strchr(arg, '/'))
-			argp_error(state, "'%s': a name without '/' expected", arg);
+		if (!far_parse_is_name(arg, FAR_SPACE_NAME_MAX))
+			argp_error(state, "'%s': a name of 1 to %u letters, digits, '-', "
+				   "'_' and '.' expected, which does not begin with '.'",
+				   arg, FAR_SPACE_NAME_MAX);
 		o->name = arg;
 		break;
 	default:
@@ -145,6 +147,21 @@ static int answered(const char *command, int err, const char *why)
 	{ "clients", OPT_CLIENTS, "N", 0, "clients at a time (256)", 0 }, \
 	{ "chunk", OPT_CHUNK, "SIZE", 0, "what a client claims at once (by size)", 0 }
 
+/* make() has the arguments of far_space_create(). */
+static int space_make(const char *command, struct options *o,
+		      int (*make)(const char *spec, const char *name,
+				  const struct far_space_attr *attr, char *why, size_t len))
+{
+	char why[WHY] = "";
+	int err;
+
+	if (!o->attr.size)
+		return misused(command, "--size SIZE expected: 4M to 1T on each node");
+	o->attr.nodes = o->attr.nr_nodes ? o->node : NULL;
+	err = make(o->nic, o->name, &o->attr, why, sizeof(why));
+	return err ? answered(command, err, why) : 0;
+}
+
 static int space_create(int argc, char **argv)
 {
 	static const struct argp_option options[] = {
@@ -155,14 +172,8 @@ static int space_create(int argc, char **argv)
 	const struct argp argp = { options, parse_opt, "NAME", "Creates a space.",
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
-	char why[WHY] = "";
-	int err;
 
-	if (!o.attr.size)
-		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
-	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
-	err = far_space_create(o.nic, o.name, &o.attr, why, sizeof(why));
-	return err ? answered(argv[0], err, why) : 0;
+	return space_make(argv[0], &o, far_space_create);
 }
 
 static int space_serve(int argc, char **argv)
@@ -178,14 +189,8 @@ static int space_serve(int argc, char **argv)
 				   "reach it.",
 				   NULL, NULL, NULL };
 	struct options o = parse(&argp, argc, argv);
-	char why[WHY] = "";
-	int err;
 
-	if (!o.attr.size)
-		return misused(argv[0], "--size SIZE expected: 4M to 1T on each node");
-	o.attr.nodes = o.attr.nr_nodes ? o.node : NULL;
-	err = serve_run(o.nic, o.name, &o.attr, why, sizeof(why));
-	return err ? answered(argv[0], err, why) : 0;
+	return space_make(argv[0], &o, serve_run);
 }
 
 #define OPTION_AT \
@@ -288,7 +293,7 @@ static int info_print(void *arg, const struct far_space_info *info)
 	return 0;
 }
 
-/* Of the memory node that was named, or of all within reach. */
+/* Lists spaces of the memory node that was named, or of all within reach. */
 static int list_any(struct far_nic *nic, const char *node,
 		    struct listing *listing, char *why, size_t len)
 {

@@ -6,7 +6,7 @@
  * from key to key. Keys are in the order of <far/range.h>. Operations of one key are
  * linearizable, also across clients, threads and crashes of clients. A value of 8 bytes
  * that replaces one of 8 bytes is written in place, and such updates never wait for
- * each other.
+ * each other; but see far_art_modify().
  *
  * Errors besides those of far_sync():
  *	-ENOENT	    no such key (get, update, delete), or tree (open)
@@ -24,6 +24,7 @@
 #define FAR_ART_H
 
 #include <far/far.h>
+#include <far/modify.h>
 #include <far/range.h>
 
 #pragma GCC visibility push(default)
@@ -61,6 +62,17 @@ int far_art_update(struct far_task *task, struct far_art *art,
 		   const void *key, size_t key_len, const void *value, size_t value_len);
 int far_art_delete(struct far_task *task, struct far_art *art,
 		   const void *key, size_t key_len);
+
+/*
+ * modify(arg, ...) says what becomes of the key: far/modify.h. 0, also if it leaves the key
+ * as it is; -E2BIG: it wants to store more than can be; -EINVAL: it says nothing that there
+ * is. The first one that changes a value of 8 bytes which another call has stored waits until
+ * all operations have ended that other tasks and clients have begun, some milliseconds;
+ * -ETIME if one of them does not. From then on updates of the key are not written in place.
+ * Between far_hold() and far_unhold(): -EDEADLK then.
+ */
+int far_art_modify(struct far_task *task, struct far_art *art, const void *key, size_t key_len,
+		   far_modify_fn *modify, void *arg);
 
 /*
  * Calls each(...) for the keys of the range, in its order. A key that is there during

@@ -17,8 +17,9 @@
  * far_strerror_last() says more of what the NIC refused, or of what is full. No
  * function here prints, exits or aborts. Operations of the structures end in time
  * (far_conf.op_ms, far_deadline_set()): -ETIME, nothing has happened; -ETIMEDOUT, the
- * connection broke, and it may have. After a client was fenced (it was thought dead), all
- * functions answer -ESTALE until far_open() has made a new one.
+ * connection broke, and it may have. After a client was fenced (it was thought dead, or a
+ * memory node has restarted), all functions answer -ESTALE until far_reopen() or far_open()
+ * has made a new one.
  *
  * Threads: functions that take a struct far_task are called by that task alone;
  * others say what they need.
@@ -93,6 +94,23 @@ int far_open(const struct far_conf *conf, char *why, size_t why_len,
 int far_close(struct far *far);
 
 /*
+ * After -ESTALE: another client in place of the one that was fenced, under the same struct
+ * far, also when its memory node has restarted. The first task that calls this waits until
+ * all tasks have left their operations, then its thread stands still while it connects; others
+ * wait for it, and get its result. Threads, tasks and handles of structures go on. What the
+ * program holds of the space besides, addresses among it, is void.
+ *
+ * After -EHOSTDOWN likewise, when a memory node that was declared lost is back: its part is
+ * empty, and a client of before does not use it. Then operations under way may get -ESTALE.
+ *
+ * Else 0 at once if the client is alive. Errors are those of far_open(), and the client is as
+ * before, or fenced; -ESTALE: the space was made anew, and there is nothing to go on with;
+ * -EBUSY: the task is in a scan; -EPERM: another thread's task; -EINVAL: task_stack is less
+ * than 48 KiB.
+ */
+int far_reopen(struct far_task *task, char *why, size_t why_len);
+
+/*
  * Starts a thread with nr_tasks tasks, 1 to 1024, each of which calls run(task, arg)
  * once; the thread ends when all have returned. Any thread.
  */
@@ -103,8 +121,8 @@ int far_thread_start(struct far *far, unsigned nr_tasks,
 int far_thread_join(struct far_thread *thread);
 
 /*
- * Makes the calling thread one of libfar's with one task, and undoes that. -EPERM: it is
- * another thread's task.
+ * Makes the calling thread one of libfar's with one task, and undoes that. Waits need 24 KB
+ * of the thread's stack. -EPERM: it is another thread's task.
  */
 int far_enter(struct far *far, struct far_task **ret_task);
 int far_leave(struct far_task *task);

@@ -120,10 +120,29 @@ int far_hash_scan_from(struct far_task *task, struct far_hash *hash, uint64_t *c
 				   const void *value, size_t value_len),
 		       void *arg);
 /*
+ * Calls each() for up to max keys that are there now, none twice: the first is any key of the
+ * table, about as likely as another, and the others lie beside it. It READs one part of the
+ * table, as far_hash_scan_from() does, and gives fewer keys, or none, if that has no more.
+ * each() as there. -EINVAL: max is 0.
+ */
+int far_hash_sample(struct far_task *task, struct far_hash *hash, uint64_t max,
+		    int (*each)(void *arg, const void *key, size_t key_len,
+				const void *value, size_t value_len),
+		    void *arg);
+/*
  * Deletes each key that is there from its begin to its end, one after the other. What others
  * insert meanwhile may stay. After an error some are deleted.
  */
 int far_hash_clear(struct far_task *task, struct far_hash *hash);
+
+/*
+ * About how many keys there are, by one READ of each memory node. Exact some milliseconds after
+ * the last insert and delete of all clients; what a client has done in the milliseconds before
+ * it was fenced or a connection of it broke, and what has answered -EIO, may be missing from
+ * then on. far_hash_stat() counts. -EPROTONOSUPPORT: the table is one of before there was a
+ * count.
+ */
+int far_hash_count(struct far_task *task, struct far_hash *hash, uint64_t *ret_keys);
 
 struct far_hash_stats {
 	uint64_t keys;

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The benchmark of RPC. It measures from when the last thread has warmed up until the first
+ * has done its share: all threads are at work all that time.
+ */
+#include "rpc.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../base/hist.h"
+#include "../nic/sim/sim.h"
+#include "../rpc/client.h"
+#include "../rpc/server.h"
+
+#define TIMEOUT_NS	UINT64_C(100000000000)
+#define BASELINE_ACTIVE	UINT32_MAX	/* the baselines schedule nothing */
+
+const struct rpc_bench rpc_bench_default = {
+	.nic = "mem", .cns = 1, .threads = 4, .outstanding = 1, .size = 64,
+	.server_threads = 1, .ops = 200000, .seed = 1,
+};
+
+struct run;
+
+struct worker {
+	struct run *run;
+	unsigned cn;
+	struct far_nic_thread *thread;
+	struct far_hist hist;
+	uint64_t errors;
+};
+
+struct run {
+	const struct rpc_bench *bench;
+	struct far_sim *sim;
+	struct far_nic **nic;		/* the server's, then each client's */
+	struct far_rpc_server *server;
+	struct far_rpc **rpc;
+	struct worker *worker;
+	unsigned nr;			/* workers */
+	unsigned warm;			/* workers that are; atomic */
+	uint64_t begin, end;		/* 0: not yet; atomic */
+	char service[FAR_SERVICE_MAX + 1];
+};
+
+static int echo(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+{
+	memcpy(response, request, len);
+	*ret_len = len;
+	return 0;
+}
+
+int rpc_variant_parse(const char *name, enum rpc_variant *ret_variant)
+{
+	static const char *const names[] = { "combine", "per-thread-qp", "lock-2", "lock-4" };
+	unsigned i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i])) {
+			*ret_variant = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static unsigned bench_qps(const struct rpc_bench *bench)
+{
+	switch (bench->variant) {
+	case RPC_PER_THREAD:
+		return bench->threads;
+	case RPC_LOCK_4:
+		return (bench->threads + 3) / 4;
+	case RPC_LOCK_2:
+		break;
+	case RPC_COMBINE:
+		if (bench->qps)
+			return bench->qps;
+	}
+	return (bench->threads + 1) / 2;
+}
+
+/* Notes a response, if all threads are at work. */
+static void response_note(struct worker *worker, uint64_t start, uint64_t now)
+{
+	struct run *run = worker->run;
+	uint64_t begin = __atomic_load_n(&run->begin, __ATOMIC_ACQUIRE);
+
+	if (begin && now >= begin && !__atomic_load_n(&run->end, __ATOMIC_ACQUIRE))
+		far_hist_add(&worker->hist, now - start);
+}
+
+static void progress_note(struct run *run, uint64_t taken, uint64_t share, uint64_t now)
+{
+	uint64_t none = 0;
+
+	if (taken == share / 4 + 1 &&
+	    __atomic_add_fetch(&run->warm, 1, __ATOMIC_ACQ_REL) == run->nr)
+		__atomic_store_n(&run->begin, now, __ATOMIC_RELEASE);
+	if (taken == share)
+		__atomic_compare_exchange_n(&run->end, &none, now, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+}
+
+static int worker_calls(struct worker *worker, struct far_rpc_thread *thread)
+{
+	const struct rpc_bench *bench = worker->run->bench;
+	struct far_nic *nic = worker->run->nic[1 + worker->cn];
+	uint64_t share = bench->ops / worker->run->nr + 1, sent = 0, taken = 0;
+	uint64_t start[FAR_RPC_OUTSTANDING_MAX];
+	uint8_t data[FAR_RPC_DATA_MAX] = { 0 };
+	struct far_rpc_reply reply;
+	int err;
+
+	while (taken < share) {
+		for (; sent < share && sent - taken < bench->outstanding; sent++) {
+			start[sent % FAR_RPC_OUTSTANDING_MAX] = nic->ops->now(nic);
+			err = far_rpc_send(thread, 0, data, bench->size, TIMEOUT_NS);
+			if (err)
+				return err;
+		}
+		err = far_rpc_recv(thread, data, sizeof(data), &reply);
+		if (err)
+			return err;
+		response_note(worker, start[taken++ % FAR_RPC_OUTSTANDING_MAX],
+			      nic->ops->now(nic));
+		progress_note(worker->run, taken, share, nic->ops->now(nic));
+	}
+	return 0;
+}
+
+static void worker_run(void *arg)
+{
+	struct worker *worker = arg;
+	struct far_rpc_thread *thread;
+	int err = far_rpc_join(worker->run->rpc[worker->cn], &thread);
+
+	if (!err) {
+		err = worker_calls(worker, thread);
+		far_rpc_leave(thread);
+	}
+	worker->errors += err != 0;
+}
+
+static int run_open_sim(struct run *run, char *why, size_t why_len)
+{
+	const struct rpc_bench *bench = run->bench;
+	char spec[1024];
+	unsigned i;
+	int err;
+
+	snprintf(spec, sizeof(spec), "%s,cns=%u,mns=1,space=256M,seed=%llu", bench->nic,
+		 bench->cns + 1, (unsigned long long)bench->seed);
+	err = far_nic_open(spec, why, why_len, &run->nic[0]);
+	if (err)
+		return err;
+	run->sim = far_sim_of(run->nic[0]);
+	for (i = 1; i <= bench->cns; i++)
+		run->nic[i] = far_sim_nic(run->sim, i);
+	return 0;
+}
+
+static int run_open(struct run *run, char *why, size_t why_len)
+{
+	unsigned i;
+	int err = 0;
+
+	if (!strncmp(run->bench->nic, "sim", 3))
+		return run_open_sim(run, why, why_len);
+	for (i = run->bench->node ? 1 : 0; i <= run->bench->cns && !err; i++)
+		err = far_nic_open(run->bench->nic, why, why_len, &run->nic[i]);
+	return err;
+}
+
+static int run_serve(struct run *run)
+{
+	static far_rpc_fn *const handlers[] = { echo };
+	const struct rpc_bench *bench = run->bench;
+	struct far_rpc_server_attr attr = {
+		.service = run->service,
+		.threads = bench->server_threads,
+		.connections = (bench_qps(bench) * bench->cns + 1) * 2,
+		.handlers = handlers,
+		.nr_handlers = 1,
+		.active = bench->variant == RPC_COMBINE ? 0 : BASELINE_ACTIVE,
+	};
+
+	if (bench->node) {
+		snprintf(run->service, sizeof(run->service), "%s", bench->service);
+		return 0;
+	}
+	snprintf(run->service, sizeof(run->service), "far-bench-%d", (int)getpid());
+	return rpc_serve_nic(run->nic[0], &attr, &run->server);
+}
+
+static int run_connect(struct run *run)
+{
+	const struct rpc_bench *bench = run->bench;
+	struct far_rpc_attr attr = {
+		.node = bench->node,
+		.service = run->service,
+		.qps = bench_qps(bench),
+		.batch = bench->variant == RPC_COMBINE ? 0 : 1,
+	};
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < bench->cns && !err; i++) {
+		err = rpc_connect_nic(run->nic[1 + i], &attr, &run->rpc[i]);
+		if (!err)
+			run->rpc[i]->fixed = bench->variant != RPC_COMBINE;
+	}
+	return err;
+}
+
+static int run_workers(struct run *run)
+{
+	unsigned i, started;
+	int err = 0;
+
+	for (i = 0; i < run->nr && !err; i++) {
+		struct worker *worker = &run->worker[i];
+
+		worker->run = run;
+		worker->cn = i % run->bench->cns;
+		far_hist_init(&worker->hist);
+		err = run->nic[1 + worker->cn]->ops->thread_start(run->nic[1 + worker->cn],
+								  worker_run, worker,
+								  &worker->thread);
+	}
+	started = err ? i - 1 : i;
+	for (i = 0; i < started; i++) {
+		struct worker *worker = &run->worker[i];
+
+		run->nic[1 + worker->cn]->ops->thread_join(run->nic[1 + worker->cn],
+							    worker->thread);
+	}
+	return err;
+}
+
+static void run_result(struct run *run, struct rpc_bench_result *result)
+{
+	struct far_rpc_stats stats, sum = { 0 };
+	struct far_hist *all = &run->worker[0].hist;
+	unsigned i;
+
+	for (i = 0; i < run->bench->cns; i++) {
+		far_rpc_stats(run->rpc[i], &stats);
+		sum.requests += stats.requests;
+		sum.messages += stats.messages;
+		sum.doorbells += stats.doorbells;
+		sum.head_reads += stats.head_reads;
+		sum.sleeps += stats.sleeps;
+	}
+	for (i = 0; i < run->nr; i++) {
+		result->errors += run->worker[i].errors;
+		if (i)
+			far_hist_merge(all, &run->worker[i].hist);
+	}
+	result->client_memory = stats.memory;
+	result->qps = bench_qps(run->bench);
+	result->is_model = run->sim != NULL;
+	result->ops = all->count;
+	result->seconds = (run->end - run->begin) / 1e9;
+	result->mops = all->count / result->seconds / 1e6;
+	result->p50_us = far_hist_permille(all, 500) / 1e3;
+	result->p99_us = far_hist_permille(all, 990) / 1e3;
+	result->p999_us = far_hist_permille(all, 999) / 1e3;
+	result->max_us = all->count ? all->max / 1e3 : 0;
+	result->degree = (double)sum.requests / sum.messages;
+	result->doorbells_per_op = (double)sum.doorbells / sum.requests;
+	result->head_reads = sum.head_reads;
+	result->sleeps = sum.sleeps;
+	if (!run->server)
+		return;
+	far_rpc_server_stats(run->server, &stats);
+	result->server_doorbells_per_op = (double)stats.doorbells / sum.requests;
+}
+
+static void run_close(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; run->rpc && i < run->bench->cns; i++)
+		if (run->rpc[i])
+			far_rpc_close(run->rpc[i]);
+	if (run->server)
+		far_rpc_stop(run->server);
+	/* The first compute node of sim closes the cluster. */
+	for (i = run->nic ? run->bench->cns + 1 : 0; i-- > 0;)
+		if (run->nic[i])
+			run->nic[i]->ops->close(run->nic[i]);
+	free(run->nic);
+	free(run->rpc);
+	free(run->worker);
+}
+
+static int run_alloc(struct run *run)
+{
+	const struct rpc_bench *bench = run->bench;
+
+	run->nr = bench->cns * bench->threads;
+	run->nic = calloc(bench->cns + 1, sizeof(run->nic[0]));
+	run->rpc = calloc(bench->cns, sizeof(run->rpc[0]));
+	run->worker = calloc(run->nr, sizeof(run->worker[0]));
+	return run->nic && run->rpc && run->worker ? 0 : -ENOMEM;
+}
+
+int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
+		  struct rpc_bench_result *ret_result)
+{
+	struct run run = { .bench = bench };
+	int err;
+
+	why[0] = 0;
+	*ret_result = (struct rpc_bench_result) { 0 };
+	err = run_alloc(&run);
+	if (!err)
+		err = run_open(&run, why, why_len);
+	if (!err)
+		err = run_serve(&run);
+	if (!err)
+		err = run_connect(&run);
+	if (!err)
+		err = run_workers(&run);
+	if (!err)
+		run_result(&run, ret_result);
+	run_close(&run);
+	if (err && !why[0])
+		snprintf(why, why_len, "%s: %s", bench->nic, strerror(-err));
+	return err;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Remote procedure calls from many threads over few connections.
+ *
+ * A server offers a service by name. A client connects with a number of queue pairs, which
+ * all its threads share: requests of threads that send at the same time travel as one
+ * message. Each request runs at most once. Responses of one thread come in the order of its
+ * requests.
+ */
+#ifndef FAR_RPC_H
+#define FAR_RPC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+#define FAR_RPC_DATA_MAX	8192u	/* bytes of a request, and of a response */
+#define FAR_RPC_OUTSTANDING_MAX	64u	/* requests of one thread */
+#define FAR_RPC_THREADS_MAX	256u	/* threads of one client */
+#define FAR_RPC_QPS_MAX		256u	/* queue pairs of one client */
+#define FAR_RPC_HANDLERS_MAX	256u
+
+struct far_rpc;
+struct far_rpc_thread;
+struct far_rpc_server;
+
+/* Errors. All are negative errnos; far_rpc_may_have_run() tells the two kinds apart. */
+
+/*
+ * Whether a request that ended with this error may have run at the server. It has not run
+ * after -EMSGSIZE (too long), -EAGAIN (too many outstanding), -ETIME (not sent in time),
+ * -ENOTCONN (not sent: there was no connection), -ESTALE (the client is that of a parent
+ * process) and -ENOSYS (the server has no such handler). It may have run after -ETIMEDOUT
+ * and -ECONNRESET, and has run after -ENOBUFS (the response is longer than the caller's
+ * buffer).
+ */
+int far_rpc_may_have_run(int err);
+
+struct far_rpc_attr {
+	const char *nic;	/* as that of far_open(), such as "mem" */
+	const char *node;	/* where the server is; NULL or "": the only node */
+	const char *service;
+	unsigned qps;		/* queue pairs; 0: 1 */
+	unsigned batch;		/* requests of a message, at most; 0: 16 */
+	unsigned spin_us;	/* a thread polls so long before it sleeps; 0: 20 */
+	uint64_t timeout_ns;	/* for connecting; 0: 5 s */
+};
+
+/*
+ * Connects. -ENOENT, -ECONNREFUSED: nobody offers the service; -ETIMEDOUT; -EPROTONOSUPPORT:
+ * the server has another version; -EOPNOTSUPP: the NIC cannot call; why (why_len bytes) has
+ * a sentence if the NIC cannot be opened.
+ */
+int far_rpc_connect(const struct far_rpc_attr *attr, char *why, size_t why_len,
+		    struct far_rpc **ret_rpc);
+/* All threads have left. */
+void far_rpc_close(struct far_rpc *rpc);
+
+/* Makes a place for the calling thread, which alone uses it. -EUSERS: too many threads. */
+int far_rpc_join(struct far_rpc *rpc, struct far_rpc_thread **ret_thread);
+/* Outstanding requests have no result; they may run. */
+void far_rpc_leave(struct far_rpc_thread *thread);
+
+/*
+ * Sends a request, and returns when it is on its way, within timeout_ns. The same time, from
+ * now on, is what far_rpc_recv() waits for its response.
+ */
+int far_rpc_send(struct far_rpc_thread *thread, unsigned handler, const void *data, size_t len,
+		 uint64_t timeout_ns);
+
+struct far_rpc_reply {
+	int status;		/* what the handler has returned */
+	size_t len;
+};
+
+/*
+ * Takes the response to the oldest request that was sent and not taken; data gets at most
+ * size bytes. -ENOMSG: there is none. Other errors are that request's.
+ */
+int far_rpc_recv(struct far_rpc_thread *thread, void *data, size_t size,
+		 struct far_rpc_reply *ret_reply);
+/*
+ * Gives up the oldest request that was sent and not taken: its response is dropped when it
+ * comes, and the request may run, or have run. -ENOMSG: there is none.
+ */
+int far_rpc_cancel(struct far_rpc_thread *thread);
+/* Sends a request and takes its response. -EBUSY: others are outstanding. */
+int far_rpc_call(struct far_rpc_thread *thread, unsigned handler, const void *request,
+		 size_t len, uint64_t timeout_ns, void *data, size_t size,
+		 struct far_rpc_reply *ret_reply);
+
+/* Counters since far_rpc_connect(), or of a server since far_rpc_serve(); exact at rest. */
+struct far_rpc_stats {
+	uint64_t requests;	/* sent, or run */
+	uint64_t messages;	/* with requests: sent, or received */
+	uint64_t doorbells;	/* all, of WRITEs, READs and receives */
+	uint64_t head_reads;	/* READs of the other end's Head */
+	uint64_t sleeps;
+	uint64_t memory;	/* bytes of rings and their copies */
+	unsigned connections;	/* that live */
+	unsigned active;	/* connections that may send */
+	uint64_t moves;		/* of threads to other queue pairs */
+};
+
+void far_rpc_stats(struct far_rpc *rpc, struct far_rpc_stats *ret_stats);
+
+/*
+ * A handler. It has the request, and writes its response, at most FAR_RPC_DATA_MAX bytes, to
+ * response. It runs in one of the server's threads, and delays the other connections of that
+ * thread. Its result is the reply's status.
+ */
+typedef int far_rpc_fn(void *arg, const void *request, size_t len, void *response,
+		       size_t *ret_len);
+
+struct far_rpc_server_attr {
+	const char *nic;
+	const char *service;
+	unsigned threads;	/* that run handlers; 0: 1 */
+	unsigned connections;	/* queue pairs of all clients, at most; 0: 1024 */
+	unsigned spin_us;	/* as of a client */
+	far_rpc_fn *const *handlers;	/* nr_handlers; NULL: no such handler */
+	unsigned nr_handlers;
+	void *arg;		/* of all handlers */
+	unsigned active;	/* queue pairs of all clients that may send at a time; 0: 256 */
+};
+
+/* Offers the service. -EADDRINUSE: another server does; other errors as far_rpc_connect(). */
+int far_rpc_serve(const struct far_rpc_server_attr *attr, char *why, size_t why_len,
+		  struct far_rpc_server **ret_server);
+/* Ends all connections, and frees the server. */
+void far_rpc_stop(struct far_rpc_server *server);
+void far_rpc_server_stats(struct far_rpc_server *server, struct far_rpc_stats *ret_stats);
+
+#pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* far bench rpc, and far rpc ping. */
+#include "far.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <far/far.h>
+#include <far/rpc.h>
+
+#include "../bench/json.h"
+#include "../bench/rpc.h"
+
+struct options {
+	struct rpc_bench bench;
+	const char *json, *variant;
+};
+
+enum { OPT_NIC = 256, OPT_CNS, OPT_THREADS, OPT_OUTSTANDING, OPT_SIZE, OPT_VARIANT, OPT_QPS,
+       OPT_SERVER, OPT_OPS, OPT_SEED, OPT_JSON, OPT_NODE, OPT_SERVICE };
+
+static const struct argp_option bench_options[] = {
+	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
+	{ "node", OPT_NODE, "ADDR", 0, "where far rpc serve runs (a server in this process)", 0 },
+	{ "service", OPT_SERVICE, "NAME", 0, "with --node: its service", 0 },
+	{ "cns", OPT_CNS, "N", 0, "clients (1)", 0 },
+	{ "threads", OPT_THREADS, "N", 0, "threads of each client (4)", 0 },
+	{ "outstanding", OPT_OUTSTANDING, "N", 0, "requests of each thread (1)", 0 },
+	{ "size", OPT_SIZE, "BYTES", 0, "of a request and of its response (64)", 0 },
+	{ "variant", OPT_VARIANT, "NAME", 0,
+	  "combine (default), per-thread-qp, lock-2 or lock-4: how threads share queue pairs",
+	  0 },
+	{ "qps", OPT_QPS, "N", 0, "of combine: queue pairs of a client (one for 2 threads)", 0 },
+	{ "server-threads", OPT_SERVER, "N", 0, "threads of the server (1)", 0 },
+	{ "ops", OPT_OPS, "N", 0, "requests of all threads (200000)", 0 },
+	{ "seed", OPT_SEED, "N", 0, "of sim (1)", 0 },
+	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_bench(int key, char *arg, struct argp_state *state)
+{
+	struct options *o = state->input;
+	struct rpc_bench *b = &o->bench;
+
+	switch (key) {
+	case OPT_NIC:
+		b->nic = far_arg_bench_nic(state, arg);
+		break;
+	case OPT_NODE:
+		b->node = far_arg_node(state, arg);
+		break;
+	case OPT_SERVICE:
+		b->service = arg;
+		break;
+	case OPT_CNS:
+		b->cns = far_arg_number(state, "--cns", arg, 1, 1024, 0);
+		break;
+	case OPT_THREADS:
+		b->threads = far_arg_number(state, "--threads", arg, 1, FAR_RPC_THREADS_MAX, 0);
+		break;
+	case OPT_OUTSTANDING:
+		b->outstanding = far_arg_number(state, "--outstanding", arg, 1,
+						FAR_RPC_OUTSTANDING_MAX, 0);
+		break;
+	case OPT_SIZE:
+		b->size = far_arg_number(state, "--size", arg, 0, FAR_RPC_DATA_MAX, 1);
+		break;
+	case OPT_VARIANT:
+		o->variant = arg;
+		if (rpc_variant_parse(arg, &b->variant))
+			argp_error(state, "--variant '%s': combine, per-thread-qp, lock-2 or "
+				   "lock-4 expected", arg);
+		break;
+	case OPT_QPS:
+		b->qps = far_arg_number(state, "--qps", arg, 1, FAR_RPC_QPS_MAX, 0);
+		break;
+	case OPT_SERVER:
+		b->server_threads = far_arg_number(state, "--server-threads", arg, 1, 1024, 0);
+		break;
+	case OPT_OPS:
+		b->ops = far_arg_number(state, "--ops", arg, 1, UINT64_MAX / 2, 1);
+		break;
+	case OPT_SEED:
+		b->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
+		break;
+	case OPT_JSON:
+		o->json = far_arg_output(state, "--json", arg);
+		break;
+	case ARGP_KEY_ARG:
+		argp_error(state, "no argument expected, but '%s' is there", arg);
+		break;
+	case ARGP_KEY_SUCCESS:
+		if (b->qps && b->variant != RPC_COMBINE)
+			argp_error(state, "--qps %u: expected with --variant combine", b->qps);
+		if (!b->node != !b->service)
+			argp_error(state, "--node and --service expected together");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static void add_number(struct json_object *json, const char *name, double value)
+{
+	json_object_object_add(json, name, bench_json_number(value));
+}
+
+static struct json_object *result_json(const struct options *o, const struct rpc_bench_result *r)
+{
+	const struct rpc_bench *b = &o->bench;
+	struct json_object *json = json_object_new_object();
+
+	json_object_object_add(json, "nic", json_object_new_string(b->nic));
+	json_object_object_add(json, "tier",
+			       json_object_new_string(r->is_model ? "model" : "measured"));
+	json_object_object_add(json, "variant", json_object_new_string(o->variant));
+	add_number(json, "cns", b->cns);
+	add_number(json, "threads", b->threads);
+	add_number(json, "outstanding", b->outstanding);
+	add_number(json, "size", b->size);
+	add_number(json, "qps", r->qps);
+	add_number(json, "server_threads", b->server_threads);
+	json_object_object_add(json, "seed", json_object_new_uint64(b->seed));
+	json_object_object_add(json, "ops", json_object_new_int64(r->ops));
+	add_number(json, "seconds", r->seconds);
+	add_number(json, "mops", r->mops);
+	add_number(json, "p50_us", r->p50_us);
+	add_number(json, "p99_us", r->p99_us);
+	add_number(json, "p999_us", r->p999_us);
+	add_number(json, "max_us", r->max_us);
+	add_number(json, "degree", r->degree);
+	add_number(json, "doorbells_per_op", r->doorbells_per_op);
+	add_number(json, "server_doorbells_per_op", r->server_doorbells_per_op);
+	json_object_object_add(json, "head_reads", json_object_new_int64(r->head_reads));
+	json_object_object_add(json, "sleeps", json_object_new_int64(r->sleeps));
+	json_object_object_add(json, "client_memory", json_object_new_int64(r->client_memory));
+	json_object_object_add(json, "errors", json_object_new_int64(r->errors));
+	return json;
+}
+
+static int print_json(const struct options *o, const struct rpc_bench_result *r)
+{
+	struct json_object *json = result_json(o, r);
+	int err = json ? bench_json_write(json, o->json) : -ENOMEM;
+
+	json_object_put(json);
+	if (err)
+		fprintf(stderr, "far bench rpc: %s: %s\n", o->json, strerror(-err));
+	return err ? EXIT_FAILURE : 0;
+}
+
+int far_bench_rpc(int argc, char **argv)
+{
+	static const struct argp argp = {
+		bench_options, parse_bench, NULL,
+		"Threads of clients call an empty handler of one server.", NULL, NULL, NULL,
+	};
+	struct options o = { .bench = rpc_bench_default, .variant = "combine" };
+	struct rpc_bench_result r;
+	char why[400] = "";
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	err = rpc_bench_run(&o.bench, why, sizeof(why), &r);
+	if (err) {
+		fprintf(stderr, "%s: %s\n", argv[0], why);
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
+	}
+	if (o.json)
+		return print_json(&o, &r);
+	printf("%.3f Mop/s (%s): %u clients of %u threads and %u queue pairs, %u outstanding, "
+	       "%u bytes, %s\n", r.mops, r.is_model ? "model" : "measured", o.bench.cns,
+	       o.bench.threads, r.qps, o.bench.outstanding, o.bench.size, o.variant);
+	printf("%.2f us median, %.2f us p99; %.2f requests per message, %.3f doorbells per "
+	       "request, %llu errors\n", r.p50_us, r.p99_us, r.degree, r.doorbells_per_op,
+	       (unsigned long long)r.errors);
+	return r.errors ? EXIT_FAILURE : 0;
+}
+
+/* far rpc ping SERVICE. */
+struct ping {
+	const char *nic, *service, *node;
+	uint64_t count;
+};
+
+enum { PING_NIC = 256, PING_NODE, PING_COUNT };
+
+static const struct argp_option ping_options[] = {
+	{ "nic", PING_NIC, "NIC", 0, "back end (mem)", 0 },
+	{ "node", PING_NODE, "ADDR", 0, "where the server is (the only node)", 0 },
+	{ "count", PING_COUNT, "N", 0, "calls (4)", 0 },
+	{ NULL, 0, NULL, 0, NULL, 0 },
+};
+
+static error_t parse_ping(int key, char *arg, struct argp_state *state)
+{
+	struct ping *ping = state->input;
+
+	switch (key) {
+	case PING_NIC:
+		ping->nic = far_arg_nic(state, arg);
+		break;
+	case PING_NODE:
+		ping->node = far_arg_node(state, arg);
+		break;
+	case PING_COUNT:
+		ping->count = far_arg_number(state, "--count", arg, 1, UINT64_MAX / 2, 0);
+		break;
+	case ARGP_KEY_ARG:
+		if (ping->service)
+			argp_error(state, "one service expected, but '%s' is there", arg);
+		ping->service = arg;
+		break;
+	case ARGP_KEY_END:
+		if (!ping->service)
+			argp_error(state, "the name of a service expected");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/* A handler that does not exist answers, too: then any service can be asked. */
+static int ping_once(struct far_rpc_thread *thread, uint64_t nr)
+{
+	uint64_t begin = now_ns(), ns;
+	struct far_rpc_reply reply;
+	int err = far_rpc_call(thread, FAR_RPC_HANDLERS_MAX - 1, NULL, 0, 1000000000, NULL, 0,
+			       &reply);
+
+	ns = now_ns() - begin;
+	if (err && err != -ENOSYS) {
+		printf("%llu: %s\n", (unsigned long long)nr, far_strerror(err));
+		return err;
+	}
+	printf("%llu: %.1f us\n", (unsigned long long)nr, ns / 1e3);
+	return 0;
+}
+
+static int ping_run(const struct ping *ping, struct far_rpc *rpc)
+{
+	struct far_rpc_thread *thread;
+	uint64_t nr;
+	int err = far_rpc_join(rpc, &thread), failed = 0;
+
+	if (err)
+		return err;
+	for (nr = 1; nr <= ping->count; nr++)
+		failed |= ping_once(thread, nr) != 0;
+	far_rpc_leave(thread);
+	return failed;
+}
+
+static int rpc_ping(int argc, char **argv)
+{
+	static const struct argp argp = {
+		ping_options, parse_ping, "SERVICE",
+		"Calls a service, and prints how long each call takes.", NULL, NULL, NULL,
+	};
+	struct ping ping = { .nic = "mem", .node = "", .count = 4 };
+	struct far_rpc_attr attr = { 0 };
+	struct far_rpc *rpc;
+	char why[400] = "";
+	int err;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &ping);
+	attr.nic = ping.nic;
+	attr.node = ping.node;
+	attr.service = ping.service;
+	err = far_rpc_connect(&attr, why, sizeof(why), &rpc);
+	if (err) {
+		fprintf(stderr, "%s: %s\n", argv[0], why);
+		return EXIT_FAILURE;
+	}
+	err = ping_run(&ping, rpc);
+	far_rpc_close(rpc);
+	return err ? EXIT_FAILURE : 0;
+}
+
+static const struct far_command rpc_commands[] = {
+	{ "serve", "offers a service that answers with the request", far_rpc_serve_command },
+	{ "ping", "calls a service, and prints how long each call takes", rpc_ping },
+	{ NULL, NULL, NULL },
+};
+
+int far_rpc_command(int argc, char **argv)
+{
+	return far_dispatch(rpc_commands, argc, argv);
+}
