@@ -77,7 +77,7 @@ static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
 		return SNIC_NEVER;
 	if (snic_cm_pending(snic_cm_of(b->host.nic)))
 		return now;
-	return sooner(b->spaces_at, sooner(b->work_at, b->tick_at));
+	return sooner(sooner(b->spaces_at, b->look_at), sooner(b->work_at, b->tick_at));
 }
 
 /* As the daemon's event loop does it. */
@@ -90,7 +90,11 @@ static int agent_step(struct snic_actor *actor, uint64_t now,
 	if (now >= b->tick_at) {
 		manager_tick(&b->m, BED_TICK_MS);
 		b->tick_at = now + BED_TICK_MS * NS_PER_MS;
+		b->look_at = now;
 	}
+	if (now >= b->look_at)
+		b->look_at = manager_look(&b->m) ? now + ODRP_WIRE_LOOK_MS * NS_PER_MS :
+						   SNIC_NEVER;
 	b->spaces_at = manager_spaces(&b->m, now);
 	switch (manager_work(&b->m)) {
 	case LEND_NOTHING:
@@ -161,6 +165,7 @@ static void open_node(struct bed *b, unsigned int i)
 		.port = ODRP_WIRE_PORT, .pump = bed_pump, .arg = b,
 		.answer_every = b->opts.answer_every,
 		.keyed = b->opts.conf.translate == CONF_TRANSLATE_NIC,
+		.direct = b->opts.conf.translate == CONF_TRANSLATE_DIRECT,
 	};
 	if (b->opts.conf.auth == CONF_AUTH_NONE)
 		return;
@@ -202,7 +207,7 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->nr_nodes = nr_nodes;
 	b->random = opts->seed;
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
-	b->work_at = b->spaces_at = SNIC_NEVER;
+	b->look_at = b->work_at = b->spaces_at = SNIC_NEVER;
 	add_actors(b);
 	cfg = nic_config(b, 0);
 	host_init(&b->host, &(struct host_conf){ .nic = cfg, .vt = &b->vt });
@@ -439,6 +444,18 @@ void bed_settle(struct bed *b)
 		slice(b);
 		idle = manager_work(&b->m) == LEND_NOTHING ? idle + 1 : 0;
 	}
+}
+
+void bed_die(struct bed *b, unsigned int node)
+{
+	cnode_die(b->nodes[node].cnode);
+	b->nodes[node].cnode = NULL;
+}
+
+void bed_leave(struct bed *b, unsigned int node)
+{
+	cnode_close(b->nodes[node].cnode);
+	b->nodes[node].cnode = NULL;
 }
 
 void bed_drop(struct bed *b, unsigned int node, uint64_t slot)

@@ -62,6 +62,7 @@ struct bed_node {
  * @host:	the memory node
  * @work_at:	when it has pages to move again
  * @tick_at:	when it ticks
+ * @look_at:	when it looks for heartbeats of those who ask
  * @spaces_at:	when spaces are to be looked after again
  * @only_nics:	nobody else acts
  * @now:	of vt, between two runs
@@ -76,7 +77,7 @@ struct bed {
 	struct bed_node nodes[BED_NODES];
 	unsigned int nr_nodes;
 	bool only_nics;
-	uint64_t now, tick_at, work_at, spaces_at, patience;
+	uint64_t now, tick_at, look_at, work_at, spaces_at, patience;
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;
@@ -119,6 +120,9 @@ void bed_run_ns(struct bed *b, uint64_t ns);
 void bed_pass(struct bed *b, unsigned int ms);
 /* Until the agent has no page to move. */
 void bed_settle(struct bed *b);
+/* A compute node dies, or says goodbye; the bed has none in its place. */
+void bed_die(struct bed *b, unsigned int node);
+void bed_leave(struct bed *b, unsigned int node);
 /* As a chain that lost the page of a slot would leave it: no shipped one does. */
 void bed_drop(struct bed *b, unsigned int node, uint64_t slot);
 /* Every page is in exactly one place; that many are mapped. */

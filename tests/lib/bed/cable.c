@@ -4,6 +4,7 @@
 #include "cable.h"
 #include "frame.h"
 #include "snic/net/frame.h"
+#include "snic/net/net.h"
 
 uint64_t cable_random(struct cable *c)
 {

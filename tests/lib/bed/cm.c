@@ -4,7 +4,7 @@
 #include <errno.h>
 #include "cm.h"
 #include "frame.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 #include "snic/net/pkt.h"
 
 #define MAD_OFF	(SNIC_NET_HLEN + 12 + 8)

@@ -7,7 +7,7 @@
 #define TEST_BED_CM_H
 
 #include "host.h"
-#include "snic/cm/priv.h"
+#include "snic/cm/cm-priv.h"
 
 #define PORT	7489
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* How a compute node proves who it is: see odrp/auth.h. */
+/*
+ * The initiator of handshakes, from odrp/auth.h alone. It is a second implementation of
+ * what userspace/peer/call.c and kmod/handshake.c do, and uses neither on purpose: if both
+ * ends had the same mistake about the protocol, a test of one against the other would pass.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>

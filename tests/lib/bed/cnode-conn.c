@@ -219,7 +219,9 @@ static int ask(struct cnode *c, uint32_t qpn, const struct odrp_wire_hello *h,
 static uint32_t offered(const struct cnode *c)
 {
 	return (c->cfg.keyed ? ODRP_WIRE_F_KEYED : 0) |
-	       (c->cfg.short_beats ? 0 : ODRP_WIRE_F_LONG_BEAT) |
+	       (c->cfg.direct ? ODRP_WIRE_F_DIRECT : 0) |
+	       (c->cfg.short_beats ? 0 : ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_KEPT) |
+	       (c->cfg.asks ? ODRP_WIRE_F_ASKS : 0) |
 	       (c->proof.handle && !c->cfg.bare_beats ? ODRP_WIRE_F_SIGNED : 0);
 }
 
@@ -245,12 +247,15 @@ static int take_admin_accept(struct cnode *c, const struct snic_cm_event *ev)
 		.used = c->info.used, .grants = c->info.grants,
 		.answers = c->info.answers,
 		.keyed = be32toh(a.features) & ODRP_WIRE_F_KEYED,
+		.direct = be32toh(a.features) & ODRP_WIRE_F_DIRECT,
 		.signs = be32toh(a.features) & ODRP_WIRE_F_SIGNED,
 		.long_beats = be32toh(a.features) & ODRP_WIRE_F_LONG_BEAT,
 	};
 	if (be32toh(a.features) & ~offered(c))
 		return -EPROTO;
 	c->keys_rkey = be32toh(a.keys_rkey);
+	if (c->info.direct)
+		c->cfg.chains = 1u << ODRP_WIRE_LOAD | 1u << ODRP_WIRE_MAPPED_STORE;
 	/* The accept says the lease; what came before it counts no more. */
 	c->epoch = c->info.signs ? 0 : be64toh(c->mem->signed_grant.grant.epoch);
 	c->tt_rkey = be32toh(a.tt_rkey);
@@ -267,6 +272,8 @@ static int fetch_keys(struct cnode *c)
 	uint32_t be;
 	int r = 0;
 
+	if (c->info.direct)
+		return cnode_take_slabs(c);
 	if (!c->info.keyed)
 		return 0;
 	free(c->keys);
@@ -428,7 +435,7 @@ static int open_all_io(struct cnode *c, struct cnode_refusal *no)
 				return r;
 		}
 	}
-	return 0;
+	return c->info.direct ? cnode_take_slabs(c) : 0;
 }
 
 int cnode_open(const struct cnode_config *cfg, struct cnode **ret_node,
@@ -534,6 +541,8 @@ static int count_pages(struct cnode *c)
 	unsigned int nr, i;
 	int r;
 
+	if (c->info.direct)
+		return 0;
 	for (slot = 0; slot < c->info.nr_slots; slot += nr) {
 		nr = c->info.nr_slots - slot < PAGE / 8 ?
 		     c->info.nr_slots - slot : PAGE / 8;

@@ -67,6 +67,7 @@ struct proof {
 struct admin_mem {
 	struct odrp_wire_beat beat;
 	struct odrp_wire_signed_grant signed_grant;
+	uint8_t held[CNODE_SLABS / 8];
 };
 
 struct cnode {
@@ -83,6 +84,9 @@ struct cnode {
 	uint64_t beat_raddr, epoch;
 	uint32_t beat_rkey, tt_rkey, keys_rkey;
 	uint32_t *keys;			/* rkeys, host order */
+	struct odrp_wire_slab slab[CNODE_SLABS];
+	unsigned int nr_idle;		/* slabs that no slot is in */
+	uint64_t freed;			/* pages in use that are not kept */
 	bool leaving;
 };
 
@@ -136,6 +140,11 @@ void cnode_sign_beat(const struct cnode *c, struct odrp_wire_beat *beat);
 /* Does a grant count that has come behind that one? */
 bool cnode_grant_counts(const struct cnode *c, const struct odrp_wire_signed_grant *g,
 			uint64_t epoch);
+
+/* The address of a slot's page; the fields of a heartbeat (cnode-slabs.c). */
+void cnode_slab_page(const struct cnode *c, uint64_t slot, uint64_t *ret_raddr,
+		     uint32_t *ret_rkey);
+void cnode_slabs_beat(struct cnode *c, struct odrp_wire_beat *b);
 
 /* READs len bytes (at most a page) of what the admin connection opens; they are in
  * *ret_bytes until the next call. */

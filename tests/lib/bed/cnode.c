@@ -59,6 +59,10 @@ static int post(struct cnode *c, struct conn *n, uint8_t opcode,
 void cnode_where(const struct cnode *c, uint64_t slot, uint64_t *ret_raddr,
 		 uint32_t *ret_rkey)
 {
+	if (c->info.direct) {
+		cnode_slab_page(c, slot, ret_raddr, ret_rkey);
+		return;
+	}
 	*ret_raddr = slot % ODRP_WIRE_KEY_SLOTS * ODRP_WIRE_KEY_STRIDE;
 	*ret_rkey = c->keys[slot / ODRP_WIRE_KEY_SLOTS];
 }
@@ -408,6 +412,7 @@ static void take_grant(struct cnode *c)
 	c->epoch = be64toh(g.grant.epoch);
 	c->info.lease = be64toh(g.grant.lease);
 	c->info.drain = be32toh(g.grant.flags) & ODRP_WIRE_GRANT_DRAIN;
+	c->info.back = be32toh(g.grant.back);
 	c->info.grants++;
 }
 
@@ -423,6 +428,11 @@ static void reap_admin(struct cnode *c)
 	}
 }
 
+void cnode_set_freed(struct cnode *c, uint64_t nr)
+{
+	c->freed = nr;
+}
+
 int cnode_beat(struct cnode *c, uint64_t want)
 {
 	struct odrp_wire_beat *b = &c->mem->beat;
@@ -431,7 +441,7 @@ int cnode_beat(struct cnode *c, uint64_t want)
 	if (!c->admin.up || c->admin.broken)
 		return -ENOTCONN;
 	reap_admin(c);
-	if (sq_full(&c->admin))
+	if (c->admin.posted - c->admin.completed + 2 > 1u << c->admin.log_sq)
 		return -EAGAIN;
 	enter(&c->cfg);
 	take_grant(c);
@@ -443,8 +453,15 @@ int cnode_beat(struct cnode *c, uint64_t want)
 	b->ctl_rkey = htobe32(c->mem_key);
 	b->flags = htobe32(c->leaving ? ODRP_WIRE_BEAT_BYE : 0);
 	b->dead_ms = htobe32(c->cfg.dead_ms);
+	b->kept = htobe64(i->used - c->freed);
+	if (i->direct)
+		cnode_slabs_beat(c, b);
 	cnode_sign_beat(c, b);
 	leave(&c->cfg, 0);
+	if (i->direct)
+		post(c, &c->admin, WRC_WQE_WRITE, (uintptr_t)c->mem->held, c->mem_key,
+		     odrp_wire_held_len(i->nr_slots), c->beat_raddr + sizeof(*b),
+		     c->beat_rkey, MAX_TAGS);
 	return post(c, &c->admin, WRC_WQE_WRITE, (uintptr_t)b, c->mem_key,
 		    cnode_beat_len(c), c->beat_raddr, c->beat_rkey, MAX_TAGS);
 }

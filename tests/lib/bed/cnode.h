@@ -22,9 +22,12 @@ struct cnode;
  *		has waited long enough
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
  * @keyed:	READs and WRITEs its pages by keys of its own, if the memory node lets it
+ * @direct:	has direct slabs, if the memory node lets it
+ * @wrong_hash:	heartbeats have another hash of the bitmap of held slabs
  * @name:	who it is, and @secret what it proves that by; NULL: it does not
  * @bare_beats:	with a secret, too: heartbeats have no MAC
  * @short_beats: heartbeats have no fields behind their MAC
+ * @asks:	wants no more than it needs until it asks again
  * @dead_ms:	how long the memory node is asked to keep a silent session
  * @ignore_lease: take pages beyond the lease
  * @answer_every: requests of a connection that are submitted without a flush in
@@ -40,7 +43,7 @@ struct cnode_config {
 	uint16_t queues, depth;
 	uint64_t nr_slots;
 	unsigned int chains;
-	bool keyed, bare_beats, short_beats, ignore_lease;
+	bool keyed, direct, wrong_hash, bare_beats, short_beats, asks, ignore_lease;
 	uint32_t dead_ms;
 	unsigned int answer_every;
 	bool (*pump)(void *arg);
@@ -69,7 +72,8 @@ struct cnode_info {
 	uint32_t beat_ms, dead_ms, dead_ms_max;
 	uint64_t grants;
 	uint64_t answers;	/* ever */
-	bool drain, keyed, signs, long_beats;
+	bool drain, keyed, direct, signs, long_beats;
+	uint32_t back;			/* slabs that it is to give back */
 };
 
 /* Admin and I/O connections.  -ECONNREFUSED with the refusal, -ETIMEDOUT, ... */
@@ -127,6 +131,23 @@ int cnode_resume_status(struct cnode *c);
 /* Entries of the translation table as they are now; at most a page of them. */
 int cnode_read_table(struct cnode *c, uint64_t slot, unsigned int nr,
 		     uint64_t *ret_entries);
+
+/* ---- direct slabs: cnode-slabs.c ---- */
+
+#define CNODE_SLABS	64	/* most of them */
+
+/* Reads the table, and takes what the lease lets it have.  -EPROTO: a slab that it holds is
+ * another one now. */
+int cnode_take_slabs(struct cnode *c);
+/* Heartbeats say that so many of its slabs have no page that it uses; at first all have. */
+/* The heartbeats call so many pages in use not kept. */
+void cnode_set_freed(struct cnode *c, uint64_t nr);
+void cnode_idle_slabs(struct cnode *c, unsigned int nr);
+/* Heartbeats do not name the slab any more; of those without a used page if there are any. */
+void cnode_leave_slab(struct cnode *c, unsigned int nr);
+/* How many it holds; one of them, as it was in the table. */
+unsigned int cnode_slabs(const struct cnode *c);
+const struct odrp_wire_slab *cnode_slab(const struct cnode *c, unsigned int nr);
 
 /* ---- for hostile tests ---- */
 

@@ -31,10 +31,10 @@ static int mr_reg(struct nic *nic, uint32_t pdn, void *va, uint64_t len,
 	return made(real->mr_reg(nic, pdn, va, len, iova, access, ret_key));
 }
 
-static void mr_dereg(struct nic *nic, uint32_t key)
+static int mr_dereg(struct nic *nic, uint32_t key)
 {
 	live--;
-	real->mr_dereg(nic, key);
+	return real->mr_dereg(nic, key);
 }
 
 static int ksm_create(struct nic *nic, uint32_t pdn, uint32_t entries,

@@ -7,7 +7,7 @@
 #define TEST_BED_END_H
 
 #include "host.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 
 /* One queue pair with CQs of its own. */
 struct end {

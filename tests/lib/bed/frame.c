@@ -4,7 +4,7 @@
 #include "frame.h"
 #include "host.h"
 #include "snic/net/pkt.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 #define ETH_HLEN	14
 #define UDP		17

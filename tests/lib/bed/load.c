@@ -36,6 +36,21 @@ void load_init(struct load *l, struct bed *b, unsigned int node,
 	l->node = node;
 }
 
+struct cnode *load_open(struct load *l, struct bed *b, uint64_t pool, unsigned int queues,
+			uint64_t nr_slots)
+{
+	bed_connect(b, 0, pool / ODRP_WIRE_PAGE_SIZE, queues, 7);
+	load_init(l, b, 0, nr_slots, 1);
+	load_run(l, 300);
+	return b->nodes[0].cnode;
+}
+
+void load_close(struct load *l, struct bed *b)
+{
+	load_fini(l);
+	bed_close(b);
+}
+
 void load_fini(struct load *l)
 {
 	free(l->slots);

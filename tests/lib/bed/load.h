@@ -28,7 +28,11 @@ struct load {
 
 void load_init(struct load *l, struct bed *b, unsigned int node,
 	       uint64_t nr_slots, uint64_t seed);
-/* The same without a bed. */
+/* Connects the one compute node of an open bed, for a pool's pages, and begins to swap. */
+struct cnode *load_open(struct load *l, struct bed *b, uint64_t pool, unsigned int queues,
+			uint64_t nr_slots);
+void load_close(struct load *l, struct bed *b);
+/* Does what load_init() does, without a bed. */
 void load_init_on(struct load *l, struct cnode *cnode,
 		  bool (*pump)(void *arg), void *arg, uint64_t nr_slots,
 		  uint64_t seed);

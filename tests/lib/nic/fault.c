@@ -122,6 +122,9 @@ int far_fault_new(struct far_nic *inner, uint64_t seed, unsigned always,
 	fault->always = always;
 	pthread_mutex_init(&fault->lock, NULL);
 	fault->wrap.ops.caps &= ~FAR_NIC_CAP_MSG;
+	fault_call_init(&fault->call);
+	if (inner->ops->call)
+		fault->wrap.ops.call = &fault->call;
 	fault->wrap.ops.close = fault_close;
 	fault->wrap.ops.claim = fault_claim;
 	fault->wrap.ops.unclaim = fault_unclaim;

@@ -110,6 +110,8 @@ static uint32_t queue_pass(const struct fault_queue *queue, uint32_t nr)
 	for (at = nr + 1; at != queue->posted; at++) {
 		const struct fault_wqe *wqe = queue_at(queue, at);
 
+		if (wqe->wr.op == FAR_NIC_WRITE_IMM)
+			break;
 		if (wqe->state != FAULT_QUEUED || wqe->wr.op != FAR_NIC_WRITE)
 			continue;
 		return wqe->wr.flags & FAR_WR_FENCE ? nr : at;
@@ -129,6 +131,7 @@ static int queue_next(struct fault_qset *mine, struct fault_queue *queue,
 	if (nr == queue->posted)
 		return 0;
 	if (queue_at(queue, nr)->wr.op != FAR_NIC_WRITE &&
+	    queue_at(queue, nr)->wr.op != FAR_NIC_WRITE_IMM &&
 	    qset_faults(mine) & FAR_FAULT_REORDER && far_rng_below(&mine->rng, 2))
 		nr = queue_pass(queue, nr);
 	*ret_nr = nr;
@@ -267,6 +270,14 @@ static void queue_back(struct fault_queue *queue, uint32_t nr, int status)
 	queue_fail(queue, nr, status);
 }
 
+/* How many completions there is room for, if all are of RECVs. */
+static unsigned collect_most(const struct fault_qset *mine)
+{
+	unsigned room = FAULT_RECVS - mine->nr_recvs;
+
+	return room < 16 ? room : 16;
+}
+
 int fault_collect(struct fault_qset *mine)
 {
 	struct far_qset *inner = mine->wrap.inner;
@@ -274,9 +285,12 @@ int fault_collect(struct fault_qset *mine)
 	int nr, i;
 
 	do {
-		nr = inner->nic->ops->poll(inner, wc, 16);
+		nr = inner->nic->ops->poll(inner, wc, collect_most(mine));
 		for (i = 0; i < nr; i++)
-			queue_back(&mine->queue[wc[i].peer], wc[i].id, wc[i].status);
+			if (wc[i].op == FAR_NIC_RECV)
+				mine->recv[mine->nr_recvs++] = wc[i];
+			else
+				queue_back(&mine->queue[wc[i].peer], wc[i].id, wc[i].status);
 	} while (nr == 16);
 	return nr < 0 ? nr : 0;
 }

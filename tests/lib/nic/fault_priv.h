@@ -18,6 +18,7 @@ struct fault_claim {
 
 struct fault_nic {
 	struct far_wrap wrap;
+	struct far_nic_call_ops call;
 	uint64_t seed;
 	unsigned always;		/* FAR_FAULT_*; atomic */
 	uint64_t count;			/* atomic */
@@ -78,10 +79,16 @@ struct fault_queue {
 	/* Counters that only go up: freed <= taken <= posted. */
 	uint32_t freed, taken, posted;
 	uint8_t connected;
+	uint8_t linked;		/* to another program */
 };
+
+#define FAULT_RECVS	64u
 
 struct fault_qset {
 	struct far_wrap_qset wrap;
+	/* Completions of RECVs, which no fault changes, until poll() takes them. */
+	struct far_wc recv[FAULT_RECVS];
+	unsigned nr_recvs;
 	struct far_rng rng;
 	struct far_qset_stats stats;
 	unsigned depth, nr_peers;
@@ -103,12 +110,19 @@ int fault_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		   struct far_qset **ret_qset);
 void fault_qset_free(struct far_qset *qset);
 int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer);
+/* Begins anew with number idx, as connect() does; -ENOMEM, -EINVAL. */
+int fault_queue_start(struct far_qset *qset, unsigned idx);
+/* The connection has been hung up: forgets its operations. */
+void fault_queue_stop(struct far_qset *qset, unsigned idx);
 int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 	       unsigned nr);
 int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max);
 int fault_wait(struct far_qset *qset, uint64_t until);
 int fault_fd_arm(struct far_qset *qset);
 void fault_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
+
+/* fault_call.c */
+void fault_call_init(struct far_nic_call_ops *ops);
 
 /* fault_give.c: gives queued operations to inner, some of them or as many as it takes. */
 void fault_give(struct fault_qset *mine);

@@ -67,10 +67,9 @@ static int queue_alloc(struct fault_queue *queue, unsigned depth)
 	return 0;
 }
 
-int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+int fault_queue_start(struct far_qset *qset, unsigned idx)
 {
 	struct fault_qset *mine = qset_of(qset);
-	struct far_qset *inner = mine->wrap.inner;
 	struct fault_queue *queue;
 	int err;
 
@@ -82,12 +81,29 @@ int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *pe
 		if (err)
 			return err;
 	}
-	err = inner->nic->ops->connect(inner, idx, peer);
-	if (err)
-		return err;
 	fault_cancel(queue);
 	queue->connected = 1;
 	return 0;
+}
+
+void fault_queue_stop(struct far_qset *qset, unsigned idx)
+{
+	struct fault_queue *queue = &qset_of(qset)->queue[idx];
+
+	queue->connected = 0;
+	queue->freed = queue->taken = queue->posted;
+}
+
+int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
+{
+	struct fault_qset *mine = qset_of(qset);
+	struct far_qset *inner = mine->wrap.inner;
+	int err;
+
+	if (idx >= mine->nr_peers)
+		return -EINVAL;
+	err = inner->nic->ops->connect(inner, idx, peer);
+	return err ? err : fault_queue_start(qset, idx);
 }
 
 /* Whether a rule applies to one of the nr operations after count; *ret_i: to which. */
@@ -187,6 +203,37 @@ static void queue_post(struct fault_qset *mine, struct fault_queue *queue,
 			    -ETIMEDOUT);
 }
 
+/* RECVs go to inner at once. */
+static int recv_post(struct fault_qset *mine, unsigned idx, const struct far_wr *wr,
+		     unsigned nr)
+{
+	struct far_qset *inner = mine->wrap.inner;
+	int err;
+
+	if (fault_enter(fault_of_qset(mine)))
+		return -ENOTCONN;
+	err = inner->nic->ops->post(inner, idx, wr, nr);
+	fault_leave(fault_of_qset(mine));
+	if (!err)
+		far_wr_count(&mine->stats, wr, nr);
+	return err;
+}
+
+/* Checks what inner would refuse: inner may get the operations one by one. */
+static int fault_kinds(const struct fault_qset *mine, unsigned idx, const struct far_wr *wr,
+		       unsigned nr)
+{
+	unsigned i;
+
+	for (i = 0; i < nr; i++) {
+		if (wr[i].op == FAR_NIC_RECV)
+			return -EINVAL;
+		if (wr[i].op == FAR_NIC_WRITE_IMM && !mine->queue[idx].linked)
+			return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
 int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
 	struct fault_qset *mine = qset_of(qset);
@@ -201,6 +248,10 @@ int fault_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, uns
 		return -E2BIG;
 	queue = &mine->queue[idx];
 	err = far_wr_check(wr, nr, qset->nic->ops->caps);
+	if (!err && wr[0].op == FAR_NIC_RECV)
+		return recv_post(mine, idx, wr, nr);
+	if (!err)
+		err = fault_kinds(mine, idx, wr, nr);
 	if (!queue->connected || fault_enter(fault_of_qset(mine)))
 		return -ENOTCONN;
 	if (!err && queue->posted - queue->freed + nr > mine->depth)
@@ -259,6 +310,16 @@ static unsigned queue_take(struct fault_qset *mine, unsigned idx, struct far_wc 
 	return nr;
 }
 
+static unsigned recvs_take(struct fault_qset *mine, struct far_wc *wc, unsigned max)
+{
+	unsigned nr = mine->nr_recvs < max ? mine->nr_recvs : max;
+
+	memcpy(wc, mine->recv, nr * sizeof(*wc));
+	mine->nr_recvs -= nr;
+	memmove(mine->recv, mine->recv + nr, mine->nr_recvs * sizeof(*wc));
+	return nr;
+}
+
 int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 {
 	struct fault_qset *mine = qset_of(qset);
@@ -273,6 +334,7 @@ int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	fault_leave(fault_of_qset(mine));
 	if (err)
 		return err;
+	nr = recvs_take(mine, wc, max);
 	for (i = 0; i < mine->nr_peers && nr < max; i++)
 		nr += queue_take(mine, i, wc + nr, max - nr);
 	return nr;
@@ -296,7 +358,7 @@ static bool queue_waits(const struct fault_queue *queue)
 /* Whether nothing changes before inner completes something, or wake() is called. */
 static bool qset_waits(const struct fault_qset *mine)
 {
-	if (far_fault_dead(mine->wrap.qset.nic))
+	if (mine->nr_recvs || far_fault_dead(mine->wrap.qset.nic))
 		return false;
 	/* Operations that are not given yet, or late, need poll() to go on. */
 	for (unsigned i = 0; i < mine->nr_peers; i++)

@@ -193,6 +193,112 @@ static const struct far_nic_host_ops wrap_host_ops = {
 	.list = host_list,
 };
 
+/* The queue sets that inner has made. */
+static struct far_end end_inner(const struct far_end *end)
+{
+	struct far_end inner = *end;
+
+	inner.send = far_wrap_inner_qset(end->send);
+	inner.recv = far_wrap_inner_qset(end->recv);
+	return inner;
+}
+
+static int call_window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->call->window_new(inner, size, ret_window);
+}
+
+static void call_window_free(struct far_nic *nic, struct far_window *window)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->call->window_free(inner, window);
+}
+
+static int call_window_reg(struct far_nic *nic, const struct far_window *window, void *addr,
+			   size_t len, uint32_t *ret_lkey)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	if (!inner->ops->call->window_reg)
+		return inner->ops->mr_reg(inner, addr, len, ret_lkey);
+	return inner->ops->call->window_reg(inner, window, addr, len, ret_lkey);
+}
+
+static int call_listen(struct far_qset *qset, const char *service,
+		       struct far_listener **ret_listener)
+{
+	struct far_qset *inner = far_wrap_inner_qset(qset);
+
+	return inner->nic->ops->call->listen(inner, service, ret_listener);
+}
+
+static void call_unlisten(struct far_nic *nic, struct far_listener *listener)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->call->unlisten(inner, listener);
+}
+
+static int call_take(struct far_nic *nic, struct far_listener *listener,
+		     struct far_caller *ret_caller)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->call->take(inner, listener, ret_caller);
+}
+
+static int call_accept(struct far_nic *nic, struct far_caller *caller,
+		       const struct far_end *end, const struct far_window *window,
+		       const struct far_hello *answer, struct far_link **ret_link)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+	struct far_end ends = end_inner(end);
+
+	return inner->ops->call->accept(inner, caller, &ends, window, answer, ret_link);
+}
+
+static void call_reject(struct far_nic *nic, struct far_caller *caller, int status)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->call->reject(inner, caller, status);
+}
+
+static int call_call(struct far_nic *nic, const char *node, const char *service,
+		     const struct far_end *end, const struct far_window *window,
+		     const struct far_hello *hello, uint64_t until,
+		     struct far_hello *ret_answer, struct far_link **ret_link)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+	struct far_end ends = end_inner(end);
+
+	return inner->ops->call->call(inner, node, service, &ends, window, hello, until,
+				      ret_answer, ret_link);
+}
+
+static void call_hangup(struct far_nic *nic, struct far_link *link)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->call->hangup(inner, link);
+}
+
+const struct far_nic_call_ops far_wrap_call_ops = {
+	.window_new = call_window_new,
+	.window_free = call_window_free,
+	.window_reg = call_window_reg,
+	.listen = call_listen,
+	.unlisten = call_unlisten,
+	.take = call_take,
+	.accept = call_accept,
+	.reject = call_reject,
+	.call = call_call,
+	.hangup = call_hangup,
+};
+
 /*
  * Each wrapper adds its own close() and functions of queue sets that are not here. Wrappers
  * have neither open(), look() nor erase().
@@ -231,6 +337,8 @@ void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *nam
 		wrap->ops.fd_arm = wrap_fd_arm;
 		wrap->ops.fd_disarm = wrap_fd_disarm;
 	}
+	if (inner->ops->call)
+		wrap->ops.call = &far_wrap_call_ops;
 	if (inner->ops->host)
 		wrap->ops.host = &wrap_host_ops;
 	wrap->nic.ops = &wrap->ops;

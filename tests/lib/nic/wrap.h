@@ -22,6 +22,9 @@ struct far_wrap_qset {
 	struct far_qset *inner;
 };
 
+/* Passes calls on; a wrapper that keeps queues of its own replaces accept() and call(). */
+extern const struct far_nic_call_ops far_wrap_call_ops;
+
 void far_wrap_init(struct far_wrap *wrap, struct far_nic *inner, const char *name,
 		   const char *summary);
 

@@ -326,6 +326,8 @@ static unsigned hello_serve(struct fake_id *mine, const struct odrp_far_hello *h
 		*ret_up = true;
 		return attach_new(mine, hello);
 	}
+	if (hello->role == ODRP_FAR_CALL)
+		return ODRP_FAR_E_SPACE;
 	if (!attach || attach_gone(attach))
 		return ODRP_FAR_E_ATTACH;
 	if (hello->role != ODRP_FAR_QUEUE)
@@ -358,7 +360,7 @@ static void answer(struct fake_id *mine, const struct odrp_far_hello *hello)
 	if (status || !up) {
 		rej.status = cpu_to_be16(status);
 		memcpy(bytes, &rej, sizeof(rej));
-		len = fake_auth_seal(mine->node, false, bytes, sizeof(rej));
+		len = fake_auth_sign(mine->node, false, bytes, sizeof(rej));
 		event_add(&mine->id, RDMA_CM_EVENT_REJECTED, FAKE_REJECTED, bytes, len);
 		return;
 	}
@@ -368,7 +370,7 @@ static void answer(struct fake_id *mine, const struct odrp_far_hello *hello)
 	memcpy(bytes, &accept, sizeof(accept));
 	len = sizeof(accept.head) + (mine->control ? sizeof(accept.region) : 0);
 	/* Without a MAC zeros may follow. */
-	len = fake.key_dir ? fake_auth_seal(mine->node, true, bytes, len) : sizeof(accept);
+	len = fake.key_dir ? fake_auth_sign(mine->node, true, bytes, len) : sizeof(accept);
 	event_add(&mine->id, RDMA_CM_EVENT_ESTABLISHED, 0, bytes, len);
 }
 

@@ -99,6 +99,9 @@ int fake_call(struct fake_id *mine, const struct rdma_conn_param *param)
 	child->listener = listener;
 	child->peer = mine;
 	child->peer_qpn = qpn;
+	if (mine->id.qp && param->responder_resources)
+		((struct fake_qp *)mine->id.qp)->access |= IBV_ACCESS_REMOTE_READ |
+							   IBV_ACCESS_REMOTE_ATOMIC;
 	mine->peer = child;
 	fake_made(1);
 	pair_event(child, RDMA_CM_EVENT_CONNECT_REQUEST, qpn, param, REQUEST_PRIV);

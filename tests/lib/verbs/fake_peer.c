@@ -11,10 +11,32 @@
 
 static struct fake_qp *qps;	/* all, under fake_lock */
 static uint32_t next_qpn = 0x100;
+/* Protects receives and what waits for them; taken before fake_lock. */
+static pthread_mutex_t post_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A work request that waits for a receive, and all that were posted behind it. */
+struct fake_held {
+	struct fake_held *next;
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	uint8_t data[64];	/* inline */
+};
+
+static void held_run(uint32_t dest);
 
 static struct fake_qp *qp_of(struct ibv_qp *qp)
 {
 	return (struct fake_qp *)qp;
+}
+
+static void held_free(struct fake_qp *qp)
+{
+	struct fake_held *held;
+
+	while ((held = qp->held)) {
+		qp->held = held->next;
+		free(held);
+	}
 }
 
 struct fake_qp *fake_qp_new(struct ibv_context *ctx, struct ibv_pd *pd,
@@ -28,9 +50,9 @@ struct fake_qp *fake_qp_new(struct ibv_context *ctx, struct ibv_pd *pd,
 	qp->pd = (struct fake_pd *)pd;
 	qp->depth = attr->cap.max_send_wr;
 	qp->most_recv = attr->cap.max_recv_wr;
-	qp->cq->users++;
-	qp->rcq->users++;
-	qp->pd->users++;
+	fake_count(&qp->cq->users, 1);
+	fake_count(&qp->rcq->users, 1);
+	fake_count(&qp->pd->users, 1);
 	pthread_mutex_lock(&fake_lock);
 	qp->qp.qp_num = fake.same_qpn ? fake.same_qpn : next_qpn++;
 	qp->next = qps;
@@ -44,14 +66,17 @@ void fake_qp_free(struct fake_qp *qp)
 {
 	struct fake_qp **at = &qps;
 
+	pthread_mutex_lock(&post_lock);
 	pthread_mutex_lock(&fake_lock);
 	while (*at != qp)
 		at = &(*at)->next;
 	*at = qp->next;
 	pthread_mutex_unlock(&fake_lock);
-	qp->cq->users--;
-	qp->rcq->users--;
-	qp->pd->users--;
+	held_free(qp);
+	pthread_mutex_unlock(&post_lock);
+	fake_count(&qp->cq->users, -1);
+	fake_count(&qp->rcq->users, -1);
+	fake_count(&qp->pd->users, -1);
 	free(qp->flush);
 	free(qp);
 	fake_made(-1);
@@ -77,7 +102,7 @@ int ibv_destroy_qp(struct ibv_qp *ibqp)
 
 /* ---- states ---- */
 
-/* What is flushed of receives that wait. */
+/* With post_lock. */
 static void receives_flush(struct fake_qp *qp)
 {
 	struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .qp_num = qp->qp.qp_num };
@@ -86,6 +111,13 @@ static void receives_flush(struct fake_qp *qp)
 		wc.wr_id = qp->recv_id[qp->nr_taken % FAKE_RECVS];
 		fake_cq_add(qp->rcq, &wc);
 	}
+}
+
+void fake_receives_flush(struct fake_qp *qp)
+{
+	pthread_mutex_lock(&post_lock);
+	receives_flush(qp);
+	pthread_mutex_unlock(&post_lock);
 }
 
 static const int needs[] = {
@@ -101,13 +133,21 @@ int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *qp = qp_of(ibqp);
 
+	/* Once it is connected. */
+	if (mask == IBV_QP_MIN_RNR_TIMER) {
+		if (!qp->dest)
+			fake_wrong("order of states");
+		return fake_fails(EINVAL) ? EINVAL : 0;
+	}
 	if (mask != (needs[attr->qp_state] | IBV_QP_STATE))
 		fake_wrong("mask of ibv_modify_qp()");
 	if (attr->qp_state != IBV_QPS_ERR && attr->qp_state != qp->state + 1)
 		fake_wrong("order of states");
 	if (fake_fails(EINVAL))
 		return EINVAL;
+	pthread_mutex_lock(&fake_lock);
 	qp->state = attr->qp_state;
+	pthread_mutex_unlock(&fake_lock);
 	if (attr->qp_state == IBV_QPS_INIT)
 		qp->access = attr->qp_access_flags;
 	if (attr->qp_state == IBV_QPS_RTR) {
@@ -119,7 +159,7 @@ int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 		fake_wrong("attributes of RTS");
 	if (attr->qp_state == IBV_QPS_ERR) {
 		fake_qp_error(qp);
-		receives_flush(qp);
+		fake_receives_flush(qp);
 	}
 	return 0;
 }
@@ -135,18 +175,50 @@ int ibv_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask,
 
 /* ---- receives ---- */
 
-int fake_receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
+static bool qp_failed(const struct fake_qp *qp)
 {
-	if (qp->state == IBV_QPS_RESET)
-		return EINVAL;
-	if (qp->nr_recv - qp->nr_taken == qp->most_recv || wr->num_sge != 1 || wr->next ||
-	    !fake_local(qp, wr->sg_list)) {
+	bool failed;
+
+	pthread_mutex_lock(&fake_lock);
+	failed = qp->error;
+	pthread_mutex_unlock(&fake_lock);
+	return failed;
+}
+
+/* With post_lock. */
+static int receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
+{
+	if (qp->nr_recv - qp->nr_taken == qp->most_recv || wr->num_sge > 1 || wr->next ||
+	    (wr->num_sge && !fake_local(qp, wr->sg_list))) {
 		fake_wrong("a receive");
 		return EINVAL;
 	}
 	qp->recv_id[qp->nr_recv % FAKE_RECVS] = wr->wr_id;
-	qp->recv[qp->nr_recv++ % FAKE_RECVS] = *wr->sg_list;
+	if (wr->num_sge)
+		qp->recv[qp->nr_recv % FAKE_RECVS] = *wr->sg_list;
+	qp->nr_recv++;
+	if (qp_failed(qp))
+		receives_flush(qp);
+	else
+		held_run(qp->qp.qp_num);
 	return 0;
+}
+
+int fake_receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
+{
+	bool reset;
+	int err;
+
+	pthread_mutex_lock(&fake_lock);
+	/* The queue pair of an id is connected. */
+	reset = !qp->id && qp->state == IBV_QPS_RESET;
+	pthread_mutex_unlock(&fake_lock);
+	if (reset)
+		return EINVAL;
+	pthread_mutex_lock(&post_lock);
+	err = receive(qp, wr);
+	pthread_mutex_unlock(&post_lock);
+	return err;
 }
 
 /* ---- work requests ---- */
@@ -183,6 +255,28 @@ static bool wr_local(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 	return true;
 }
 
+/* Programs look at memory that the device changes: by words of 8 bytes, as it does. */
+static void device_copy(uint8_t *local, uint8_t *far, uint32_t len, bool read)
+{
+	uint32_t i, step;
+	uint64_t word;
+
+	for (i = 0; i < len; i += step) {
+		step = (uintptr_t)(far + i) % 8 || len - i < 8 ? 1 : 8;
+		if (step == 1 && read) {
+			local[i] = __atomic_load_n(far + i, __ATOMIC_RELAXED);
+		} else if (step == 1) {
+			__atomic_store_n(far + i, local[i], __ATOMIC_RELAXED);
+		} else if (read) {
+			word = __atomic_load_n((uint64_t *)(far + i), __ATOMIC_RELAXED);
+			memcpy(local + i, &word, 8);
+		} else {
+			memcpy(&word, local + i, 8);
+			__atomic_store_n((uint64_t *)(far + i), word, __ATOMIC_RELAXED);
+		}
+	}
+}
+
 /* Between the local list and len bytes elsewhere. */
 static void wr_copy(const struct ibv_send_wr *wr, uint8_t *far, bool read)
 {
@@ -191,7 +285,7 @@ static void wr_copy(const struct ibv_send_wr *wr, uint8_t *far, bool read)
 	for (i = 0; i < wr->num_sge; far += wr->sg_list[i++].length) {
 		void *local = (void *)(uintptr_t)wr->sg_list[i].addr;
 
-		memcpy(read ? local : far, read ? far : local, wr->sg_list[i].length);
+		device_copy(local, far, wr->sg_list[i].length, read);
 	}
 }
 
@@ -254,7 +348,7 @@ static enum ibv_wc_status one_sided(struct fake_qp *peer, const struct ibv_send_
 	return IBV_WC_SUCCESS;
 }
 
-enum ibv_wc_status fake_pair_execute(struct fake_qp *qp, const struct ibv_send_wr *wr)
+static enum ibv_wc_status pair_execute(struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
 	struct ibv_wc told = { .qp_num = 0 };
 	enum ibv_wc_status status = IBV_WC_RETRY_EXC_ERR;
@@ -278,4 +372,65 @@ enum ibv_wc_status fake_pair_execute(struct fake_qp *qp, const struct ibv_send_w
 	if (told.qp_num)
 		fake_cq_add(rcq, &told);
 	return status;
+}
+
+/* ---- what waits for a receive ---- */
+
+static void held_add(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct fake_held *held = calloc(1, sizeof(*held)), **at = &qp->held;
+
+	held->wr = *wr;
+	if (wr->num_sge) {
+		held->sge = *wr->sg_list;
+		held->wr.sg_list = &held->sge;
+	}
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		memcpy(held->data, (void *)(uintptr_t)held->sge.addr, held->sge.length);
+		held->sge.addr = (uintptr_t)held->data;
+	}
+	while (*at)
+		at = &(*at)->next;
+	*at = held;
+}
+
+/* With post_lock. False: it has to wait for a receive. */
+static bool pair_try(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	enum ibv_wc_status status = qp_failed(qp) ? IBV_WC_WR_FLUSH_ERR : pair_execute(qp, wr);
+
+	/* Queue pairs of rdma_create_qp() try for ever. */
+	if (status == IBV_WC_RNR_RETRY_EXC_ERR && wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM)
+		return false;
+	if (status) {
+		pthread_mutex_lock(&fake_lock);
+		qp->error = true;
+		pthread_mutex_unlock(&fake_lock);
+	}
+	fake_complete(qp, wr->wr_id, status, wr->send_flags & IBV_SEND_SIGNALED);
+	return true;
+}
+
+void fake_pair_post(struct fake_qp *qp, const struct ibv_send_wr *wr)
+{
+	pthread_mutex_lock(&post_lock);
+	if (qp->held || !pair_try(qp, wr))
+		held_add(qp, wr);
+	pthread_mutex_unlock(&post_lock);
+}
+
+/* With post_lock. */
+static void held_run(uint32_t dest)
+{
+	struct fake_held *held;
+	struct fake_qp *qp;
+
+	pthread_mutex_lock(&fake_lock);
+	for (qp = qps; qp && (qp->dest != dest || !qp->held); qp = qp->next)
+		;
+	pthread_mutex_unlock(&fake_lock);
+	while (qp && (held = qp->held) && pair_try(qp, &held->wr)) {
+		qp->held = held->next;
+		free(held);
+	}
 }

@@ -36,6 +36,7 @@ struct fake_cq {
 	unsigned size, first, nr;
 	unsigned users, told, unacked;
 	bool armed;
+	struct fake_cq *next;
 };
 
 #define FAKE_RECVS	16u	/* room for receives */
@@ -57,9 +58,16 @@ struct fake_qp {
 	bool error;
 	uint64_t *flush;		/* wr_id of what waits for an answer */
 	unsigned nr_flush;
+	struct fake_held *held;		/* what waits for a receive of dest */
 };
 
 extern pthread_mutex_t fake_lock;
+
+/* Several threads count. */
+static inline void fake_count(unsigned *number, int by)
+{
+	__atomic_fetch_add(number, by, __ATOMIC_RELAXED);
+}
 
 /* Counts a call; true: it is to fail, with this errno. */
 bool fake_fails(int err);
@@ -67,6 +75,8 @@ void fake_wrong(const char *what);
 void fake_made(int by);
 struct ibv_context *fake_context(void);
 void fake_qp_error(struct fake_qp *qp);
+void fake_complete(struct fake_qp *qp, uint64_t wr_id, enum ibv_wc_status status,
+		   bool signaled);
 void fake_cq_add(struct fake_cq *cq, const struct ibv_wc *wc);
 /* With fake_lock. Is this memory registered, in the queue pair's domain? */
 bool fake_local(const struct fake_qp *qp, const struct ibv_sge *sge);
@@ -80,8 +90,10 @@ struct fake_qp *fake_qp_new(struct ibv_context *ctx, struct ibv_pd *pd,
 void fake_qp_free(struct fake_qp *qp);
 /* 0 or an errno. */
 int fake_receive(struct fake_qp *qp, const struct ibv_recv_wr *wr);
-/* Executes a work request of a queue pair with dest. */
-enum ibv_wc_status fake_pair_execute(struct fake_qp *qp, const struct ibv_send_wr *wr);
+/* Executes a work request of a queue pair with dest, or keeps it until there is a receive. */
+void fake_pair_post(struct fake_qp *qp, const struct ibv_send_wr *wr);
+/* Receives that wait are flushed. */
+void fake_receives_flush(struct fake_qp *qp);
 
 /* fake_listen.c */
 #define FAKE_REJECTED	28	/* status: by the peer's program */
@@ -129,6 +141,6 @@ size_t fake_auth_message(struct fake_qp *qp, const void *bytes, size_t len,
 bool fake_auth_request(unsigned node, uint32_t qpn, const void *priv,
 		       struct odrp_far_hello *ret_hello);
 /* Puts the MAC behind the answer to it. */
-size_t fake_auth_seal(unsigned node, bool accepted, void *answer, size_t len);
+size_t fake_auth_sign(unsigned node, bool accepted, void *answer, size_t len);
 
 #endif

@@ -16,6 +16,7 @@ static struct ibv_device device = { .name = FAKE_DEVICE };
 static struct verbs_context vctx;
 static uint32_t next_key = 1;
 static struct fake_mr *mrs;
+static struct fake_cq *cqs;
 
 bool fake_fails(int err)
 {
@@ -158,9 +159,9 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	if (mine->users)
 		fake_wrong("a protection domain that is in use");
 	if (mine->td)
-		fake.parents--;
+		fake_count(&fake.parents, -1);
 	if (mine->parent)
-		mine->parent->users--;
+		fake_count(&mine->parent->users, -1);
 	fake_made(-1);
 	free(mine);
 	return 0;
@@ -174,20 +175,20 @@ static struct ibv_td *td_alloc(struct ibv_context *ctx, struct ibv_td_init_attr 
 		fake_wrong("comp_mask of ibv_alloc_td()");
 	if (fake_fails(ENOMEM))
 		return NULL;
-	if (fake.max_tds && fake.tds == fake.max_tds) {
+	if (fake.max_tds && __atomic_load_n(&fake.tds, __ATOMIC_RELAXED) == fake.max_tds) {
 		errno = ENOSPC;
 		return NULL;
 	}
 	td = calloc(1, sizeof(*td));
 	td->context = ctx;
-	fake.tds++;
+	fake_count(&fake.tds, 1);
 	fake_made(1);
 	return td;
 }
 
 static int td_dealloc(struct ibv_td *td)
 {
-	fake.tds--;
+	fake_count(&fake.tds, -1);
 	fake_made(-1);
 	free(td);
 	return 0;
@@ -207,9 +208,9 @@ static struct ibv_pd *parent_alloc(struct ibv_context *ctx,
 	pd->pd.context = ctx;
 	pd->td = attr->td;
 	pd->parent = (struct fake_pd *)attr->pd;
-	pd->parent->users++;
-	fake.parents++;
-	fake.td_pds++;
+	fake_count(&pd->parent->users, 1);
+	fake_count(&fake.parents, 1);
+	fake_count(&fake.td_pds, 1);
 	fake_made(1);
 	return &pd->pd;
 }
@@ -335,6 +336,10 @@ static struct fake_cq *cq_new(struct ibv_context *ctx, int cqe,
 	cq->cq.channel = channel;
 	cq->size = cqe;
 	cq->wc = calloc(cqe, sizeof(*cq->wc));
+	pthread_mutex_lock(&fake_lock);
+	cq->next = cqs;
+	cqs = cq;
+	pthread_mutex_unlock(&fake_lock);
 	fake_made(1);
 	return cq;
 }
@@ -357,19 +362,44 @@ static struct ibv_cq_ex *cq_create_ex(struct ibv_context *ctx,
 	if (fake_fails(ENOMEM))
 		return NULL;
 	cq = cq_new(ctx, attr->cqe, attr->channel);
-	fake.td_cqs++;
+	fake_count(&fake.td_cqs, 1);
 	return (struct ibv_cq_ex *)&cq->cq;
 }
 
 int ibv_destroy_cq(struct ibv_cq *cq)
 {
-	struct fake_cq *mine = (struct fake_cq *)cq;
+	struct fake_cq *mine = (struct fake_cq *)cq, **at = &cqs;
 
 	if (mine->users || mine->unacked)
 		fake_wrong("a completion queue that is in use");
+	pthread_mutex_lock(&fake_lock);
+	while (*at != mine)
+		at = &(*at)->next;
+	*at = mine->next;
+	pthread_mutex_unlock(&fake_lock);
 	free(mine->wc);
 	free(mine);
 	fake_made(-1);
+	return 0;
+}
+
+int ibv_resize_cq(struct ibv_cq *cq, int cqe)
+{
+	struct fake_cq *mine = (struct fake_cq *)cq;
+	struct ibv_wc *wc;
+	unsigned i;
+
+	if (fake_fails(ENOMEM))
+		return ENOMEM;
+	wc = calloc(cqe, sizeof(*wc));
+	pthread_mutex_lock(&fake_lock);
+	for (i = 0; i < mine->nr; i++)
+		wc[i] = mine->wc[(mine->first + i) % mine->size];
+	free(mine->wc);
+	mine->wc = wc;
+	mine->size = cqe;
+	mine->first = 0;
+	pthread_mutex_unlock(&fake_lock);
 	return 0;
 }
 
@@ -411,23 +441,30 @@ static int cq_arm(struct ibv_cq *cq, int solicited)
 	return 0;
 }
 
-/* One completion queue per channel is all that the back end has. */
 int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **context)
 {
+	struct fake_cq *at;
 	eventfd_t one;
 
 	if (eventfd_read(channel->fd, &one))
 		return -1;
-	*cq = NULL;
-	channel->refcnt++;
+	pthread_mutex_lock(&fake_lock);
+	for (at = cqs; at->cq.channel != channel || !at->told; at = at->next)
+		;
+	at->told--;
+	at->unacked++;
+	pthread_mutex_unlock(&fake_lock);
+	*cq = &at->cq;
 	return 0;
 }
 
 void ibv_ack_cq_events(struct ibv_cq *cq, unsigned nr)
 {
-	cq->channel->refcnt -= nr;
-	if (cq->channel->refcnt)
+	struct fake_cq *mine = (struct fake_cq *)cq;
+
+	if (mine->unacked != nr)
 		fake_wrong("events that are not acknowledged");
+	mine->unacked -= nr;
 }
 
 /* ---- queue pairs ---- */
@@ -442,7 +479,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	struct fake_qp *qp;
 
 	if (attr->qp_type != IBV_QPT_RC || attr->sq_sig_all || attr->cap.max_send_sge != 1 ||
-	    attr->send_cq != attr->recv_cq || !attr->cap.max_send_wr)
+	    !attr->cap.max_send_wr)
 		fake_wrong("attributes of rdma_create_qp()");
 	if (fake_fails(ENOMEM))
 		return -1;
@@ -454,7 +491,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	qp->id = id;
 	/* WRITEs of length 0, as probes, need the right to write. */
 	qp->access = IBV_ACCESS_REMOTE_WRITE;
-	fake.td_qps += qp->pd->td != NULL;
+	fake_count(&fake.td_qps, qp->pd->td != NULL);
 	attr->cap.max_inline_data = fake.max_inline;
 	id->qp = &qp->qp;
 	return 0;
@@ -507,8 +544,8 @@ static enum ibv_wc_status wr_execute(struct fake_qp *qp, struct ibv_send_wr *wr)
 	return IBV_WC_SUCCESS;
 }
 
-static void wr_complete(struct fake_qp *qp, uint64_t wr_id, enum ibv_wc_status status,
-			bool signaled)
+void fake_complete(struct fake_qp *qp, uint64_t wr_id, enum ibv_wc_status status,
+		   bool signaled)
 {
 	struct ibv_wc wc = {
 		.wr_id = wr_id, .status = status, .qp_num = qp->qp.qp_num,
@@ -529,7 +566,9 @@ void fake_qp_error(struct fake_qp *qp)
 	qp->nr_flush = 0;
 	pthread_mutex_unlock(&fake_lock);
 	for (i = 0; i < nr; i++)
-		wr_complete(qp, qp->flush[i], IBV_WC_WR_FLUSH_ERR, true);
+		fake_complete(qp, qp->flush[i], IBV_WC_WR_FLUSH_ERR, true);
+	if (qp->dest)
+		fake_receives_flush(qp);
 }
 
 /* A memory node that is gone does not answer: until that is noticed, it waits. */
@@ -555,7 +594,8 @@ static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 	    wr->send_flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE | IBV_SEND_FENCE))
 		fake_wrong("a work request's lists or flags");
 	if (wr->send_flags & IBV_SEND_INLINE &&
-	    (wr->opcode != IBV_WR_RDMA_WRITE || wr->sg_list->length > fake.max_inline))
+	    ((wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM) ||
+	     wr->sg_list->length > fake.max_inline))
 		fake_wrong("a work request's inline data");
 	__atomic_fetch_add(&fake.inlined, !!(wr->send_flags & IBV_SEND_INLINE),
 			   __ATOMIC_RELAXED);
@@ -574,7 +614,7 @@ static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	*bad = wr;
 	if (fake_fails(ENOMEM))
 		return ENOMEM;
-	if (!qp->id)
+	if (!qp->id || qp->dest)
 		return fake_receive(qp, wr);
 	if (qp->nr_recv == 2 || wr->num_sge != 1 || wr->next || !local_ok(wr->sg_list))
 		fake_wrong("a receive");
@@ -618,15 +658,11 @@ static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 			return ENOMEM;
 		wr_look(qp, wr);
 		if (qp->dest) {
-			status = qp->error ? IBV_WC_WR_FLUSH_ERR :
-				 fake_pair_execute(qp, wr);
-			qp->error |= status != 0;
-			wr_complete(qp, wr->wr_id, status,
-				    wr->send_flags & IBV_SEND_SIGNALED);
+			fake_pair_post(qp, wr);
 			continue;
 		}
 		if (wr->opcode == IBV_WR_SEND) {
-			wr_complete(qp, wr->wr_id, wr_send(qp, wr),
+			fake_complete(qp, wr->wr_id, wr_send(qp, wr),
 				    wr->send_flags & IBV_SEND_SIGNALED);
 			continue;
 		}
@@ -637,17 +673,16 @@ static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 			continue;
 		}
 		status = qp->error ? IBV_WC_WR_FLUSH_ERR : wr_execute(qp, wr);
-		wr_complete(qp, wr->wr_id, status, wr->send_flags & IBV_SEND_SIGNALED);
+		fake_complete(qp, wr->wr_id, status, wr->send_flags & IBV_SEND_SIGNALED);
 		if (status)
 			qp->error = true;
 	}
 	return 0;
 }
 
-struct ibv_context *fake_context(void)
+static void context_make(void)
 {
 	vctx.sz = sizeof(vctx);
-	vctx.alloc_td = fake.no_td ? NULL : td_alloc;
 	vctx.dealloc_td = td_dealloc;
 	vctx.alloc_parent_domain = parent_alloc;
 	vctx.create_cq_ex = cq_create_ex;
@@ -657,5 +692,15 @@ struct ibv_context *fake_context(void)
 	vctx.context.ops.req_notify_cq = cq_arm;
 	vctx.context.ops.post_send = qp_post;
 	vctx.context.ops.post_recv = qp_post_recv;
+}
+
+/* Threads use the context while others ask for it. */
+struct ibv_context *fake_context(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, context_make);
+	if (fake.no_td != !vctx.alloc_td)
+		vctx.alloc_td = fake.no_td ? NULL : td_alloc;
 	return &vctx.context;
 }
