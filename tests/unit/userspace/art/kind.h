@@ -5,6 +5,6 @@
 
 #include "../ordered/program.h"
 
-extern const struct ordered_kind art_kind;
+static const struct ordered_kind art_kind = { .ops = &index_ops_art };
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <far/art.h>
 
-#include "../../../../userspace/art/priv.h"
+#include "../../../../userspace/art/art_priv.h"
 #include "../../../../userspace/core/epoch.h"
 #include "../ordered/age.h"
 

@@ -120,6 +120,59 @@ static void update_in_place(void **state)
 	bed_close(&bed);
 }
 
+struct say {
+	enum far_modified what;
+	unsigned asked;
+};
+
+static enum far_modified say_it(void *arg, struct far_value *value)
+{
+	struct say *say = arg;
+
+	say->asked++;
+	value->data = "87654321";
+	value->len = 8;
+	return say->what;
+}
+
+/* One modify of a key costs that many verbs, trips and calls of the function. */
+static void expect_modify(struct bed *bed, enum far_modified what, unsigned reads,
+			  unsigned writes, unsigned cas, unsigned trips, unsigned asked)
+{
+	struct say say = { .what = what };
+	struct far_stats stats;
+	uint8_t key[ART_MAX_KEY];
+
+	key_of(bed, 8, key);
+	rig_counted(&bed->rig, 0);
+	assert_int_equal(far_art_modify(bed->task, bed->art, key, 8, say_it, &say), 0);
+	stats = rig_counted(&bed->rig, 0);
+	assert_int_equal(stats.reads, reads);
+	assert_int_equal(stats.writes, writes);
+	assert_int_equal(stats.cas, cas);
+	assert_int_equal(stats.round_trips, trips);
+	assert_int_equal(say.asked, asked);
+}
+
+/* A modify costs an update by a new leaf; the first one also closes the leaf, and READs again. */
+static void modify(void **state)
+{
+	uint8_t key[ART_MAX_KEY];
+	struct bed bed;
+
+	(void)state;
+	bed_open(&bed, 8, 8);
+	key_of(&bed, 7, key);
+	/* the first one fills the thread's magazine of blocks */
+	assert_int_equal(far_art_put(bed.task, bed.art, key, 8, "123456789", 9), 0);
+	assert_int_equal(far_art_put(bed.task, bed.art, key, 8, "123456789", 8), 0);
+	expect_modify(&bed, FAR_LEAVE, 1, 0, 0, 1, 1);
+	expect_modify(&bed, FAR_STORE, 4, 1, 3, 5, 2);
+	expect_modify(&bed, FAR_LEAVE, 2, 0, 0, 2, 1);
+	expect_modify(&bed, FAR_STORE, 3, 1, 2, 3, 1);
+	bed_close(&bed);
+}
+
 /* READ leaf; WRITE leaf, READ slot and mark, CAS head; CAS slot, when it has happened. */
 static void update_elsewhere(void **state)
 {
@@ -286,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(search),
 		cmocka_unit_test(update_in_place),
+		cmocka_unit_test(modify),
 		cmocka_unit_test(update_elsewhere),
 		cmocka_unit_test(insert_into_room),
 		cmocka_unit_test(scan_by_levels),

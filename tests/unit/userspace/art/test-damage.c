@@ -11,7 +11,7 @@
 
 #include <far/art.h>
 
-#include "../../../../userspace/art/priv.h"
+#include "../../../../userspace/art/art_priv.h"
 
 #define HANGS	60u	/* seconds: then something loops */
 

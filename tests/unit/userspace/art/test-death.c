@@ -47,11 +47,26 @@ static void alone(void **state)
 		.kind = &art_kind,
 		.rig = { .sim = 1, .clients = 2, .seed = 3,
 			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 1, .ops = 40, .keys = 3, .key_size = 24, .value_size = 32,
+		.tasks = 1, .ops = 40, .keys = 3, .key_size = 24, .value_size = 32, .big = 8,
 	};
 
 	(void)state;
 	die_everywhere(conf, step(1));
+}
+
+/* By functions, which close leaves, beside updates in place. */
+static void while_modifying(void **state)
+{
+	const struct program_conf conf = {
+		.kind = &art_kind,
+		.rig = { .sim = 1, .clients = 2, .seed = 11,
+			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
+		.tasks = 1, .ops = 40, .keys = 3, .key_size = 9, .value_size = 8,
+		.modify = 40,
+	};
+
+	(void)state;
+	die_everywhere(conf, step(5));
 }
 
 /* In the middle of splits, growing and merging. */
@@ -62,7 +77,7 @@ static void while_changing(void **state)
 		.rig = { .sim = 1, .clients = 2, .nodes = 2, .seed = 5,
 			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
 		.tasks = 1, .ops = 60, .keys = 3, .prefill = 5, .fill = 45, .drain = 35,
-		.key_size = 24, .value_size = 8,
+		.key_size = 24, .value_size = 8, .big = 20,
 	};
 
 	(void)state;
@@ -76,12 +91,14 @@ static void while_combining(void **state)
 		.kind = &art_kind,
 		.rig = { .sim = 1, .clients = 2, .seed = 7,
 			 .adversary = FAR_SIM_TEAR | FAR_SIM_DELAY },
-		.tasks = 4, .ops = 15, .keys = 1, .key_size = 16, .value_size = 16,
+		.tasks = 4, .ops = 15, .keys = 1, .key_size = 16, .value_size = 16, .big = 8,
 	};
 
 	(void)state;
 	die_everywhere(conf, step(2));
 }
+
+#define LONG	17000u		/* bytes of a value that takes trips of its own */
 
 /* One change that does one thing to the tree: what is there before, and the key. */
 struct change {
@@ -89,6 +106,7 @@ struct change {
 	const char *before[8];
 	const char *key;
 	bool deletes;
+	bool long_values;
 };
 
 static const struct change changes[] = {
@@ -97,7 +115,16 @@ static const struct change changes[] = {
 	{ "leaf split", { "abcdefghijklmnopqrstuvw1" }, "abcdefghijklmnopqrstuvw2", false },
 	{ "merge", { "m1", "m2" }, "m2", true },
 	{ "last of a node", { "abcdefX1", "abcdefX2", "abcQ" }, "abcQ", true },
+	{ "long value", { "n0", "n1" }, "n2", false, true },
+	{ "long value's end", { "n0", "n1", "n2" }, "n1", true, true },
 };
+
+static char value[LONG], got[LONG];
+
+static size_t value_len(const struct change *change)
+{
+	return change->long_values ? LONG : 7;
+}
 
 struct scene {
 	const struct change *change;
@@ -109,8 +136,9 @@ static int change_do(struct far_task *task, struct far_art *art, const struct ch
 {
 	size_t len = strlen(change->key);
 
-	return change->deletes ? far_art_delete(task, art, change->key, len) :
-				 far_art_insert(task, art, change->key, len, "a value", 7);
+	if (change->deletes)
+		return far_art_delete(task, art, change->key, len);
+	return far_art_insert(task, art, change->key, len, value, value_len(change));
 }
 
 /* Client 0's only task, which may not come to its end. */
@@ -135,7 +163,8 @@ static void scene_open(struct scene *scene, const struct change *change)
 	assert_int_equal(far_art_create(task, "t", &scene->art[1]), 0);
 	for (i = 0; i < 8 && change->before[i]; i++)
 		assert_int_equal(far_art_insert(task, scene->art[1], change->before[i],
-						strlen(change->before[i]), "value", 5), 0);
+						strlen(change->before[i]), value,
+						value_len(change)), 0);
 	far_leave(task);
 	task = rig_enter(&scene->rig, 0);
 	assert_int_equal(far_art_open(task, "t", &scene->art[0]), 0);
@@ -156,17 +185,23 @@ static bool scene_run(struct scene *scene, uint64_t kill_at)
 	return died;
 }
 
+static void expect_key(struct scene *scene, struct far_task *task, const char *key)
+{
+	size_t len = 0;
+
+	assert_int_equal(far_art_get(task, scene->art[1], key, strlen(key), got, LONG, &len), 0);
+	assert_int_equal(len, value_len(scene->change));
+	assert_memory_equal(got, value, len);
+}
+
 static void expect_keys(struct scene *scene, struct far_task *task)
 {
 	const struct change *change = scene->change;
-	char value[8];
 	unsigned i;
 
 	for (i = 0; i < 8 && change->before[i]; i++)
 		if (strcmp(change->before[i], change->key))
-			assert_int_equal(far_art_get(task, scene->art[1], change->before[i],
-						     strlen(change->before[i]), value, 8,
-						     NULL), 0);
+			expect_key(scene, task, change->before[i]);
 }
 
 /* All that was there is there; the change has happened or not, and can be done. */
@@ -200,6 +235,8 @@ static void at_each_verb(void **state)
 	size_t i;
 
 	(void)state;
+	for (i = 0; i < LONG; i++)
+		value[i] = (char)(i % 251);
 	for (i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
 		for (died = true, kill_at = 1; died; kill_at++) {
 			scene_open(&scene, &changes[i]);
@@ -216,6 +253,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone),
+		cmocka_unit_test(while_modifying),
 		cmocka_unit_test(while_changing),
 		cmocka_unit_test(while_combining),
 		cmocka_unit_test(at_each_verb),

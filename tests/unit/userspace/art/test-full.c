@@ -25,11 +25,18 @@ static void by_several(void **state)
 		full_in_turn(&art_kind, 3, sizes[i]);
 }
 
+static void nothing_left(void **state)
+{
+	(void)state;
+	full_deletes(&art_kind);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_one),
 		cmocka_unit_test(by_several),
+		cmocka_unit_test(nothing_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

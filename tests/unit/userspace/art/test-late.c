@@ -184,10 +184,93 @@ static void each_step(void **state)
 	}
 }
 
+static const struct change overwritten = { "update", { "n0", "n1" }, "n0", "n", false };
+
+/* The first client sleeps for longer than an epoch takes, and is no dead one. */
+static void first_sleeps(void *arg)
+{
+	struct late *late = arg;
+
+	late->asleep = 1;
+	nap_sleep(late->rig.nic[0], 20000000);
+	late->awake = 1;
+}
+
+static void first_updates(struct far_task *task, void *arg)
+{
+	const uint64_t value = 100;
+	struct late *late = arg;
+
+	assert_int_equal(far_art_delete(task, late->art[0], "-", 1), -ENOENT);
+	nap_at(late->rig.nic[0], late->at, first_sleeps, late);
+	assert_int_equal(far_art_update(task, late->art[0], "n0", 2, &value, 8), 0);
+	late->ops = nap_count(late->rig.nic[0]);
+	late->done = 1;
+}
+
+static enum far_modified add_one(void *arg, struct far_value *value)
+{
+	uint64_t *sum = arg;
+
+	memcpy(sum, value->data, sizeof(*sum));
+	++*sum;
+	*value = (struct far_value) { sum, sizeof(*sum) };
+	return FAR_STORE;
+}
+
+/*
+ * A function comes while the first client is about to overwrite the value; with little time,
+ * or with enough to wait for that one.
+ */
+static uint64_t overwrite_run(uint64_t at)
+{
+	struct late late = { .change = &overwritten, .at = at };
+	uint64_t sum = 0, value = 0;
+	struct far_thread *thread;
+	struct far_task *task;
+
+	late_open(&late);
+	task = rig_enter(&late.rig, 1);
+	assert_int_equal(far_art_put(task, late.art[1], "n0", 2, &value, 8), 0);
+	assert_int_equal(far_thread_start(late.rig.far[0], 1, first_updates, &late, &thread), 0);
+	while (!late.asleep && !late.done)
+		far_sleep(task, NAP_NS);
+	if (at) {
+		far_deadline_set(task, 5);
+		assert_int_equal(far_art_modify(task, late.art[1], "n0", 2, add_one, &sum), -ETIME);
+		far_deadline_set(task, 0);
+		assert_false(late.awake);
+	}
+	assert_int_equal(far_art_modify(task, late.art[1], "n0", 2, add_one, &sum), 0);
+	assert_true(!at || late.awake);
+	far_thread_join(thread);
+	assert_int_equal(far_art_get(task, late.art[1], "n0", 2, &value, 8, NULL), 0);
+	/* one came before the other */
+	assert_true((sum == 101 && value == 101) || (sum == 1 && value == 100));
+	far_leave(task);
+	far_art_close(late.art[0]);
+	far_art_close(late.art[1]);
+	rig_leave(&late.rig, 0);
+	rig_close(&late.rig);
+	return late.ops;
+}
+
+static void overwriting(void **state)
+{
+	uint64_t ops = overwrite_run(0), at;
+
+	(void)state;
+	assert_true(ops > 1);
+	for (at = 1; at <= ops; at++)
+		overwrite_run(at);
+	print_message("asleep before each of %llu operations\n", (unsigned long long)ops);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_step),
+		cmocka_unit_test(overwriting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,8 +31,10 @@ static void words(void **state)
 	assert_int_equal(art_header(0x616263, 2, 5), UINT64_C(0x0000006162630405));
 	assert_int_equal(art_head_live(8, 3, false, 0x12345, 0x01020304),
 			 UINT64_C(0x41d9234501020304));
-	assert_int_equal(art_head_dead(UINT64_C(0x41d9234501020304)),
+	assert_int_equal(art_head_as(UINT64_C(0x41d9234501020304), ART_DEAD),
 			 UINT64_C(0x81d9234501020304));
+	assert_int_equal(art_head_as(UINT64_C(0x41d9234501020304), ART_CLOSED),
+			 UINT64_C(0x01d9234501020304));
 	assert_int_equal(art_head_moved(3, addr), UINT64_C(0xc0000c0c0000048d));
 	/* a leaf that begins within 64 bytes, and one that is counted in them */
 	assert_int_equal(art_slot('A', 3, addr + 40), UINT64_C(0x841a0c0c0000048d));
@@ -99,6 +101,16 @@ static void leaf(void **state)
 	}
 	memset(leaf, 0, 64);
 	assert_int_equal(art_leaf_look(leaf, 640, 3, 24, &seen), -EBADMSG);
+	/* a value that may be overwritten, and that may not, from now on or from the beginning */
+	art_leaf_fill(leaf, 640, &key, value, 8, 7);
+	assert_true(art_head_is_open(leaf->head));
+	leaf->head = art_head_as(leaf->head, ART_CLOSED);
+	assert_false(art_head_is_open(leaf->head));
+	assert_int_equal(art_leaf_look(leaf, 640, 3, 24, &seen), 0);
+	art_leaf_fill_closed(leaf, 640, &key, value, 8, 7);
+	assert_false(art_head_is_open(leaf->head));
+	assert_int_equal(art_leaf_look(leaf, 640, 3, 24, &seen), 0);
+	assert_int_equal(seen.value_len, 8);
 	free(leaf);
 	free(value);
 }

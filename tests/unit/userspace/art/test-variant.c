@@ -14,12 +14,9 @@ static void set_variant(void *index, unsigned variant)
 	art_set_locks(index, locks);
 }
 
-static int create(struct far_task *task, const char *name, size_t key_size,
-		  size_t value_size, void **ret_index)
+static int make_locks(struct far_task *task)
 {
-	int err = art_make_locks(task, "locks", locks);
-
-	return err ? err : art_kind.create(task, name, key_size, value_size, ret_index);
+	return art_make_locks(task, "locks", locks);
 }
 
 static struct program_conf conf_of(enum art_variant variant)
@@ -67,7 +64,7 @@ static void hocl(void **state)
 	struct program_conf conf = conf_of(ART_SMART_HOCL);
 
 	(void)state;
-	kind.create = create;
+	kind.beside = make_locks;
 	seeds(conf, 3);
 	conf.rig.without = FAR_WITHOUT_COMBINE;
 	seeds(conf, 3);
@@ -78,7 +75,7 @@ static void rowex(void **state)
 	struct program_conf conf = conf_of(ART_ROWEX);
 
 	(void)state;
-	kind.create = create;
+	kind.beside = make_locks;
 	conf.fill = conf.drain = 20;
 	conf.rig.without = FAR_WITHOUT_COMBINE;
 	seeds(conf, 3);

@@ -14,14 +14,19 @@
 
 #include "../../../../userspace/bench/cluster.h"
 #include "../../../../userspace/bench/run.h"
+#include "../../../../userspace/core/deadline.h"
+#include "../../../../userspace/core/task.h"
+#include "../../../../userspace/core/thread.h"
 
 #define MS	UINT64_C(1000000)
 #define TASKS	20u
+#define STUCK	100u		/* gets before the one that waits for ever */
 
 /* What the index does: an operation at this time since it was opened takes so long. */
 static uint64_t (*op_ns)(uint64_t since);
 static uint64_t opened;
 static unsigned nr_gets;
+static uint64_t stuck_until;
 static int fails_with;		/* after so many gets */
 static unsigned fails_after;
 
@@ -54,22 +59,60 @@ static int sleepy_get(struct far_task *task, void *index, const void *key, size_
 	return 0;
 }
 
-static const struct run_index sleepy = {
+static int stuck_thread;	/* all gets of the first thread do so, from 10 ms on */
+
+static int is_stuck(const struct far_task *task)
+{
+	static const struct far_thread *first;
+
+	if (!stuck_thread)
+		return nr_gets == STUCK;
+	if (!nr_gets)
+		first = task->thread;
+	return task->thread == first && far_now(task) - opened > 10 * MS;
+}
+
+/* A get that waits as long as its time allows, 3 s at most. */
+static int stuck_get(struct far_task *task, void *index, const void *key, size_t key_len,
+		     void *value, size_t value_size, size_t *ret_len)
+{
+	int err;
+
+	if (!is_stuck(task))
+		return sleepy_get(task, index, key, key_len, value, value_size, ret_len);
+	nr_gets++;
+	err = far_op_begin(task);
+	assert_int_equal(err, 0);
+	while (!err && far_now(task) - opened < 3000 * MS) {
+		far_sleep(task, MS);
+		err = far_op_is_late(task) ? -ETIME : 0;
+	}
+	far_op_end(task);
+	stuck_until = far_now(task) - opened;
+	return err;
+}
+
+static const struct index_ops sleepy = {
 	.name = "sleepy", .open = sleepy_open, .close = sleepy_close, .get = sleepy_get,
+};
+
+static const struct index_ops stuck = {
+	.name = "stuck", .open = sleepy_open, .close = sleepy_close, .get = stuck_get,
 };
 
 static void run(struct run_conf conf, struct run_result *result)
 {
 	struct cluster_conf cluster_conf = {
 		.nic = "sim:cx6-200", .cns = 1, .mns = 1, .space_size = 4 << 20,
-		.seed = 1, .scale = 1,
+		.seed = 1, .scale = 1, .op_ms = FAR_NO_DEADLINE,
 	};
 	struct cluster cluster;
 	struct run *run;
 	char why[200];
 
 	assert_int_equal(cluster_open(&cluster, &cluster_conf, why, sizeof(why)), 0);
-	conf.index = &sleepy;
+	if (!conf.index)
+		conf.index = &sleepy;
 	conf.mix = ycsb_find("C");
 	conf.data.key_size = 8;
 	conf.keys = 100;
@@ -188,6 +231,35 @@ static void test_who_waits_longest(void **state)
 	assert_int_equal((uint64_t)(result.fairness * 1000), 0);
 }
 
+/* An operation that has no turn is not awaited once the run is over; it is no error. */
+static void test_end_cuts_operations(void **state)
+{
+	(void)state;
+	op_ns = op_even;
+	run((struct run_conf){ .index = &stuck, .warm_ns = MS, .run_ns = 40 * MS, .cut = 1 },
+	    &result);
+	assert_true(result.steady);
+	assert_in_range(stuck_until, 41 * MS, 45 * MS);
+	assert_int_equal(result.errors, 0);
+	assert_true(result.last.longest_wait_ns >= 40 * MS);
+}
+
+/* A thread whose tasks all starve keeps neither windows nor the run from their end. */
+static void test_no_thread_is_waited_for(void **state)
+{
+	(void)state;
+	op_ns = op_even;
+	stuck_thread = 1;
+	run((struct run_conf){ .index = &stuck, .warm_ns = MS, .run_ns = 40 * MS, .cut = 1 },
+	    &result);
+	stuck_thread = 0;
+	assert_true(result.steady);
+	assert_int_equal(result.nr_windows, 3);
+	assert_in_range(stuck_until, 61 * MS, 65 * MS);
+	assert_int_equal(result.errors, 0);
+	assert_true(result.last.ops > TASKS / 2 * 19000 && result.last.ops < TASKS / 2 * 21000);
+}
+
 /* All tasks end by errors in the first window: what there is of it is the result. */
 static void test_errors_end_it(void **state)
 {
@@ -234,6 +306,8 @@ int main(void)
 		cmocka_unit_test(test_window_has_enough_operations),
 		cmocka_unit_test(test_operations_end_it),
 		cmocka_unit_test(test_who_waits_longest),
+		cmocka_unit_test(test_end_cuts_operations),
+		cmocka_unit_test(test_no_thread_is_waited_for),
 		cmocka_unit_test(test_errors_end_it),
 		cmocka_unit_test(test_what_agrees),
 	};

@@ -140,7 +140,7 @@ static void leaf_of_another(struct bed *bed, struct leaf *leaf)
 		*value += OTHERS;
 		entry->sum = btree_entry_sum(&geo, entry, node->version);
 	}
-	btree_seal(&geo, node, leaf->addr);
+	btree_sum_set(&geo, node, leaf->addr);
 	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, geo.len - 8));
 	memcpy(memory_of(bed, leaf->addr), leaf->is, geo.len);
 }

@@ -77,12 +77,12 @@ static void world_close(struct world *world)
 }
 
 /* Sums of head and lock, after a change. */
-static void seal(struct world *world, uint64_t addr)
+static void sum_set(struct world *world, uint64_t addr)
 {
 	struct btree_head *node = node_at(world, addr);
 	const struct btree_geo *geo = btree_geo_of(world->tree, node->level);
 
-	btree_seal(geo, node, addr);
+	btree_sum_set(geo, node, addr);
 	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, geo->len - 8));
 }
 
@@ -160,7 +160,7 @@ static void entry_gets(struct world *world, uint64_t key)
 
 	btree_entry_set(geo, entry_of_first(world), node_at(world, world->first)->version,
 			&key, &value, sizeof(value));
-	seal(world, world->first);
+	sum_set(world, world->first);
 }
 
 static void key_outside(struct world *world)
@@ -189,13 +189,13 @@ static void fence_apart(struct world *world)
 	/* it begins with its second key, and its neighbour ends before its first */
 	btree_sorted(geo, leaf, place);
 	memcpy(btree_low(leaf), btree_entry_at(geo, leaf, place[1])->data, 8);
-	seal(world, world->second);
+	sum_set(world, world->second);
 }
 
 static void no_fence(struct world *world)
 {
 	node_at(world, world->first)->flags |= BTREE_LAST;
-	seal(world, world->first);
+	sum_set(world, world->first);
 }
 
 static void fences_crossed(struct world *world)
@@ -203,7 +203,7 @@ static void fences_crossed(struct world *world)
 	struct btree_head *leaf = node_at(world, world->first);
 
 	memcpy(btree_high(&world->tree->geo[0], leaf), btree_low(leaf), 8);
-	seal(world, world->first);
+	sum_set(world, world->first);
 }
 
 static void other_sum(struct world *world)
@@ -220,7 +220,7 @@ static void passed_by(struct world *world)
 
 	first->right = second->right;
 	memcpy(btree_high(geo, first), btree_high(geo, second), geo->key_len);
-	seal(world, world->first);
+	sum_set(world, world->first);
 }
 
 static void contradictions(void **state)
@@ -244,7 +244,7 @@ static void other_level(void **state)
 	(void)state;
 	world_open(&world);
 	node_at(&world, world.above)->level++;
-	btree_seal(&world.tree->geo[1], node_at(&world, world.above), world.above);
+	btree_sum_set(&world.tree->geo[1], node_at(&world, world.above), world.above);
 	assert_int_equal(check(&world, NULL, &report), -EBADMSG);
 	world_close(&world);
 }
@@ -260,7 +260,7 @@ static void lost_block(void **state)
 	world_open(&world);
 	assert_int_equal(rig_space_problems(&world.rig, 0), 0);
 	task = rig_enter(&world.rig, 0);
-	assert_int_equal(far_alloc(task, 0, world.tree->geo[0].size, &addr), 0);
+	assert_int_equal(far_block_alloc(task, 0, world.tree->geo[0].size, &addr), 0);
 	far_leave(task);
 	assert_true(rig_space_problems(&world.rig, 0) > 0);
 	world_close(&world);

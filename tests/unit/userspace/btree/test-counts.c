@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/btree/btree_priv.h"
 #include "../../../../userspace/core/stats.h"
 
 #define KEYS	2000u

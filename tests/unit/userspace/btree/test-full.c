@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/btree/btree_priv.h"
 #include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/epoch.h"
 
@@ -76,24 +76,11 @@ static const struct {
 };
 #define SIZES	(sizeof(sizes) / sizeof(sizes[0]))
 
-static unsigned next_span;
-
-static int create(struct far_task *task, const char *name, size_t key_size,
-		  size_t value_size, void **ret_index)
-{
-	const struct far_btree_attr attr = {
-		.key_size = key_size, .value_size = value_size, .span = next_span,
-	};
-
-	return far_btree_create(task, name, &attr, (struct far_btree **)ret_index);
-}
-
 static void in_turn(unsigned clients, size_t value_size, unsigned span)
 {
 	struct ordered_kind kind = btree_kind;
 
-	kind.create = create;
-	next_span = span;
+	kind.span = span;
 	full_in_turn(&kind, clients, value_size);
 }
 
@@ -115,6 +102,12 @@ static void by_several(void **state)
 		in_turn(3, sizes[i].value_size, sizes[i].span);
 }
 
+static void nothing_left(void **state)
+{
+	(void)state;
+	full_deletes(&btree_kind);
+}
+
 /* Blocks that are in use, and that no structure has. */
 struct eaten {
 	uint64_t addr[EATEN], size[EATEN];
@@ -127,7 +120,7 @@ static void eat(struct far_task *task, struct eaten *eaten, uint64_t size)
 	int err;
 
 	assert_int_equal(far_epoch_enter(task), 0);
-	while (!(err = far_alloc(task, 0, size, &eaten->addr[eaten->nr]))) {
+	while (!(err = far_block_alloc(task, 0, size, &eaten->addr[eaten->nr]))) {
 		eaten->size[eaten->nr++] = size;
 		assert_true(eaten->nr < EATEN);
 	}
@@ -139,7 +132,7 @@ static void give_back(struct far_task *task, struct eaten *eaten)
 {
 	assert_int_equal(far_epoch_enter(task), 0);
 	while (eaten->nr--)
-		assert_int_equal(far_free(task, eaten->addr[eaten->nr],
+		assert_int_equal(far_block_free(task, eaten->addr[eaten->nr],
 					  eaten->size[eaten->nr]), 0);
 	far_epoch_exit(task);
 	eaten->nr = 0;
@@ -218,6 +211,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_one),
 		cmocka_unit_test(by_several),
+		cmocka_unit_test(nothing_left),
 		cmocka_unit_test(no_inner_nodes),
 		cmocka_unit_test(created_in_what_was_left),
 	};

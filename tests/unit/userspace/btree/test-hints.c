@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/btree/btree_priv.h"
 #include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/epoch.h"
 
@@ -141,7 +141,7 @@ static void circle(void **state)
 	way_to(&world, 20, 0, &way);
 	leaf = memory_of(&world, way.addr);
 	leaf->right = way.addr;
-	btree_seal(&world.tree[0]->geo[0], leaf, way.addr);
+	btree_sum_set(&world.tree[0]->geo[0], leaf, way.addr);
 	leaf->word = far_lock_word(0, 0, 0, far_lock_checksum(
 		&leaf->sum, world.tree[0]->geo[0].len - 8));
 	alarm(HANGS);
@@ -152,10 +152,10 @@ static void circle(void **state)
 	world_close(&world);
 }
 
-/* Seals a node that the test has made, as one that is not locked. */
-static void seal(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)
+/* Sets the checksum of a node that the test has made, as one that is not locked. */
+static void sum_set(const struct btree_geo *geo, struct btree_head *node, uint64_t addr)
 {
-	btree_seal(geo, node, addr);
+	btree_sum_set(geo, node, addr);
 	node->word = far_lock_word(0, 0, 0, far_lock_checksum(&node->sum, geo->len - 8));
 }
 
@@ -179,15 +179,15 @@ static void unborn(void **state)
 	task = rig_enter(&world.rig, 0);
 	assert_int_equal(far_epoch_enter(task), 0);
 	geo = &world.tree[0]->geo[0];
-	assert_int_equal(far_alloc(task, 0, geo->size, &fake), 0);
-	assert_int_equal(far_alloc(task, 0, world.tree[0]->geo[1].size, &node), 0);
+	assert_int_equal(far_block_alloc(task, 0, geo->size, &fake), 0);
+	assert_int_equal(far_block_alloc(task, 0, world.tree[0]->geo[1].size, &node), 0);
 	/* a leaf that is no one's, with another value of the key */
 	leaf = memory_of(&world, fake);
 	memcpy(leaf, memory_of(&world, way.addr), geo->len);
 	key = key_of(20);
 	btree_entry_set(geo, btree_entry_at(geo, leaf, btree_find_key(geo, leaf, &key)),
 			leaf->version, &key, &wrong, 8);
-	seal(geo, leaf, fake);
+	sum_set(geo, leaf, fake);
 	/* an unborn node that leads to it */
 	geo = &world.tree[0]->geo[1];
 	above = memory_of(&world, way.parent);
@@ -196,7 +196,7 @@ static void unborn(void **state)
 	made->flags = BTREE_LAST | BTREE_UNBORN;
 	memcpy(btree_low(made), &key, 8);
 	btree_entry_set(geo, btree_entry_at(geo, made, 0), made->version, &key, &fake, 8);
-	seal(geo, made, node);
+	sum_set(geo, made, node);
 	/* and the node above, as it is remembered, whose neighbour that is */
 	assert_true(geo->len <= sizeof(room));
 	memcpy(room, above, geo->len);
@@ -259,7 +259,7 @@ static void no_address(void **state)
 	entry = entry_to(geo, above, way.addr);
 	memcpy(&key, entry->data, sizeof(key));
 	btree_entry_set(geo, entry, above->version, &key, &nowhere, sizeof(nowhere));
-	seal(geo, above, way.parent);
+	sum_set(geo, above, way.parent);
 	assert_int_equal(get(&world, 1, 20, &value), -EBADMSG);
 	world_close(&world);
 }

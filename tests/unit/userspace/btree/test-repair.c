@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/btree/btree_priv.h"
 #include "../../../../userspace/core/owner.h"
 
 /* The memory of a client that died in the middle is nobody's. */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "../../../../userspace/btree/priv.h"
+#include "../../../../userspace/btree/btree_priv.h"
 #include "../../../../userspace/core/epoch.h"
 
 #define SPAN	4u

@@ -105,7 +105,7 @@ static int root_new(struct far_task *task, unsigned nr_slots, uint64_t *ret_root
 {
 	size_t mark = far_buf_mark(task);
 	void *zero = far_buf(task, nr_slots * 8);
-	int err = zero ? far_alloc(task, FAR_ANY_NODE, nr_slots * 8, ret_root) : -ENOMEM;
+	int err = zero ? far_block_alloc(task, FAR_ANY_NODE, nr_slots * 8, ret_root) : -ENOMEM;
 
 	if (!err) {
 		memset(zero, 0, nr_slots * 8);
@@ -132,7 +132,7 @@ int bag_create(struct far_task *task, const char *name, unsigned nr_slots,
 		err = far_dir_add(task, &entry);
 	if (err == -EEXIST || err == -ENOSPC) {
 		if (entry.root)
-			far_free(task, entry.root, nr_slots * 8);
+			far_block_free(task, entry.root, nr_slots * 8);
 	} else if (err) {
 		far_alloc_lost(task);
 	}
@@ -185,13 +185,13 @@ static int block_new(struct far_task *task, uint64_t size, uint64_t id,
 	*ret_addr = FAR_NIL;
 	if (!size)
 		return 0;
-	err = far_alloc(task, FAR_ANY_NODE, size, ret_addr);
+	err = far_block_alloc(task, FAR_ANY_NODE, size, ret_addr);
 	if (err)
 		return err;
 	far_write(task, *ret_addr, &head, sizeof(head));
 	err = far_sync(task);
 	if (err)
-		far_free(task, *ret_addr, size);
+		far_block_free(task, *ret_addr, size);
 	return err;
 }
 

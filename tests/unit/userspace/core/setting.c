@@ -13,7 +13,7 @@ static const char *const nodes[] = { "0", "1", "2", "3" };
 void setting_new(struct setting *set, unsigned nr_nodes, uint64_t size)
 {
 	const struct far_space_attr attr = {
-		.size = size, .nodes = nodes, .nr_nodes = nr_nodes, .max_clients = 16,
+		.size = size, .nodes = nodes, .nr_nodes = nr_nodes, .max_clients = SETTING_CLIENTS,
 		.chunk_size = 1 << 20,
 	};
 	char why[200];

@@ -17,6 +17,8 @@
 
 #include "../../../../userspace/nic/nic.h"
 
+#define SETTING_CLIENTS	16u	/* that a space takes */
+
 struct setting {
 	char dir[32];
 	char spec[64];		/* for far_conf.nic */

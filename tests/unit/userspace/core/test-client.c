@@ -127,6 +127,28 @@ static void exhaustion(void **state)
 	setting_check(set);
 }
 
+/* The space has as many clients as it was made for; one more is told how many these are. */
+static void all_numbers(void **state)
+{
+	static const char *const nodes[] = { "0", "1" };
+	const struct setting *set = *state;
+	const struct far_conf conf = {
+		.nic = set->spec, .space = "s", .nodes = nodes, .nr_nodes = set->nr_nodes,
+	};
+	struct far *far[SETTING_CLIENTS], *more;
+	char why[200];
+
+	for (unsigned i = 0; i < SETTING_CLIENTS; i++)
+		far[i] = setting_open(set);
+	assert_int_equal(far_open(&conf, why, sizeof(why), &more), -EUSERS);
+	assert_non_null(strstr(why, "no client number is free; there are: 16"));
+	far_close(far[7]);
+	assert_int_equal(far_open(&conf, why, sizeof(why), &far[7]), 0);
+	for (unsigned i = 0; i < SETTING_CLIENTS; i++)
+		far_close(far[i]);
+	setting_check(set);
+}
+
 /* A client that finds the space full is told who has its chunks: 7 of 1 MiB on a node. */
 static void who_fills(void **state)
 {
@@ -137,23 +159,23 @@ static void who_fills(void **state)
 
 	assert_int_equal(far_enter(a, &ta), 0);
 	assert_int_equal(far_enter(b, &tb), 0);
-	assert_int_equal(far_alloc(tb, 0, 100, &one), 0);
+	assert_int_equal(far_block_alloc(tb, 0, 100, &one), 0);
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(far_alloc(ta, 0, 2 << 20, &addr[i]), 0);
-	assert_int_equal(far_alloc(tb, 0, 3 << 20, &addr[2]), -ENOSPC);
+		assert_int_equal(far_block_alloc(ta, 0, 2 << 20, &addr[i]), 0);
+	assert_int_equal(far_block_alloc(tb, 0, 3 << 20, &addr[2]), -ENOSPC);
 	assert_string_equal(far_strerror_last(tb),
 			    "node 0 has no room for 3145728 bytes: of its 7 chunks of 1024 KiB "
 			    "this client has 1, others have 4 (client 1 has 4), nobody has 0, "
 			    "and 2 are free, and not 3 in a row");
-	assert_int_equal(far_alloc(ta, 0, 2 << 20, &addr[2]), 0);
-	assert_int_equal(far_alloc(ta, 0, 1 << 20, &addr[3]), -ENOSPC);
+	assert_int_equal(far_block_alloc(ta, 0, 2 << 20, &addr[2]), 0);
+	assert_int_equal(far_block_alloc(ta, 0, 1 << 20, &addr[3]), -ENOSPC);
 	assert_string_equal(far_strerror_last(ta),
 			    "node 0 has no room for 1048576 bytes: of its 7 chunks of 1024 KiB "
 			    "this client has 6, others have 1 (client 2 has 1), nobody has 0, "
 			    "and 0 are free");
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(far_free(ta, addr[i], 2 << 20), 0);
-	assert_int_equal(far_free(tb, one, 100), 0);
+		assert_int_equal(far_block_free(ta, addr[i], 2 << 20), 0);
+	assert_int_equal(far_block_free(tb, one, 100), 0);
 	far_leave(tb);
 	far_leave(ta);
 	far_close(a);
@@ -253,10 +275,8 @@ static void directory(void **state)
 	struct setting *set = *state;
 	struct far *far = setting_open(set);
 	struct far_dir_entry entry = { .type = FAR_TYPE_TEST, .version = 1 }, got;
-	struct far_dir_entry list[FAR_NR_NAMES];
+	struct far_dir_view dir;
 	struct far_task *task;
-	uint64_t torn;
-	unsigned nr;
 
 	assert_int_equal(far_enter(far, &task), 0);
 	assert_int_equal(far_dir_add(task, &entry), -EINVAL);
@@ -270,9 +290,10 @@ static void directory(void **state)
 		assert_int_equal(far_dir_add(task, &entry), 0);
 		assert_int_equal(far_dir_add(task, &entry), -EEXIST);
 	}
-	assert_int_equal(far_dir_list(task, list, &nr, &torn), 0);
-	assert_int_equal(nr, FAR_NR_NAMES);
-	assert_int_equal(torn, 0);
+	assert_int_equal(far_dir_read(task, &dir), 0);
+	assert_int_equal(dir.nr, FAR_NR_NAMES);
+	assert_int_equal(dir.nr_blocks, 0);
+	assert_int_equal(dir.torn, 0);
 	assert_int_equal(far_dir_find(task, entry.name, &got), 0);
 	assert_int_equal(got.root, FAR_NR_NAMES - 1);
 	assert_int_equal(far_dir_open(task, entry.name, FAR_TYPE_HASH, 1, &got),
@@ -280,11 +301,10 @@ static void directory(void **state)
 	assert_int_equal(far_dir_open(task, entry.name, FAR_TYPE_TEST, 2, &got),
 			 -EPROTONOSUPPORT);
 	snprintf(entry.name, sizeof(entry.name), "one more");
-	assert_int_equal(far_dir_add(task, &entry), -ENOSPC);
-	assert_string_equal(far_strerror_last(task), "all 64 names of the space are taken");
 	assert_int_equal(far_dir_find(task, entry.name, &got), -ENOENT);
-	for (unsigned i = 0; i < nr; i++)
-		assert_int_equal(far_dir_remove(task, &list[i]), 0);
+	for (unsigned i = 0; i < dir.nr; i++)
+		assert_int_equal(far_dir_remove(task, &dir.entry[i]), 0);
+	far_dir_free(&dir);
 	/* What was found is removed once, and never what has got its name since. */
 	assert_int_equal(far_dir_add(task, &entry), 0);
 	assert_int_equal(far_dir_find(task, entry.name, &got), 0);
@@ -308,14 +328,14 @@ static void wrong_arguments(void **state)
 
 	assert_int_equal(far_enter(far, &task), 0);
 	assert_int_equal(far_epoch_enter(task), 0);
-	assert_int_equal(far_alloc(task, 0, 0, &addr), -EINVAL);
-	assert_int_equal(far_alloc(task, 2, 64, &addr), -EINVAL);
-	assert_int_equal(far_alloc(task, 0, UINT64_C(1) << 40, &addr), -ENOSPC);
-	assert_int_equal(far_alloc(task, 1, 64, &addr), 0);
+	assert_int_equal(far_block_alloc(task, 0, 0, &addr), -EINVAL);
+	assert_int_equal(far_block_alloc(task, 2, 64, &addr), -EINVAL);
+	assert_int_equal(far_block_alloc(task, 0, UINT64_C(1) << 40, &addr), -ENOSPC);
+	assert_int_equal(far_block_alloc(task, 1, 64, &addr), 0);
 	assert_int_equal(far_addr_node(addr), 1);
-	assert_int_equal(far_free(task, far_addr(1, 0), 64), -EINVAL);
-	assert_int_equal(far_free(task, addr, 0), -EINVAL);
-	assert_int_equal(far_free(task, addr, 64), 0);
+	assert_int_equal(far_block_free(task, far_addr(1, 0), 64), -EINVAL);
+	assert_int_equal(far_block_free(task, addr, 0), -EINVAL);
+	assert_int_equal(far_block_free(task, addr, 64), 0);
 	assert_int_equal(far_owner_dead(task, far_owner(17, 1)), -EBADMSG);
 	assert_int_equal(far_owner_dead(task, far_owner_self(task)), 0);
 	assert_int_equal(far_owner_dead(task, far_owner(5, 1)), 0);
@@ -440,6 +460,7 @@ int main(void)
 		SETTING_TEST(all_sizes),
 		SETTING_TEST(exhaustion),
 		SETTING_TEST(who_fills),
+		SETTING_TEST(all_numbers),
 		SETTING_TEST(no_thread),
 		SETTING_TEST(foreign_blocks),
 		SETTING_TEST(left_chunks),

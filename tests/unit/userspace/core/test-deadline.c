@@ -321,11 +321,11 @@ static void alloc_late(struct far_task *task, uint64_t size, uint64_t late_ns)
 
 	far_deadline_at(task, far_now(task) + late_ns);
 	assert_int_equal(far_op_begin(task), 0);
-	err = far_alloc(task, FAR_ANY_NODE, size, &addr);
+	err = far_block_alloc(task, FAR_ANY_NODE, size, &addr);
 	assert_true(!err || err == -ETIME);
 	assert_true(has_all(task));
 	if (!err)
-		assert_int_equal(far_free(task, addr, size), 0);
+		assert_int_equal(far_block_free(task, addr, size), 0);
 	assert_true(has_all(task));
 	far_op_end(task);
 	far_deadline_at(task, 0);

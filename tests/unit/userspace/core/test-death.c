@@ -62,7 +62,7 @@ static void hoarder_run(const struct setting *set, int pipe)
 	if (setting_try_open(set, &far) || far_enter(far, &task))
 		return;
 	for (unsigned i = 0; i < 4; i++) {
-		while (!far_alloc(task, FAR_ANY_NODE, size[i], &addr))
+		while (!far_block_alloc(task, FAR_ANY_NODE, size[i], &addr))
 			;
 	}
 	if (write(pipe, "x", 1) == 1)

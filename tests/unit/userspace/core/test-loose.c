@@ -16,11 +16,14 @@
 #include "../../../../userspace/core/owed.h"
 #include "../../../../userspace/core/owner.h"
 #include "../../../../userspace/core/task.h"
+#include "../../../../userspace/core/thread.h"
 #include "../../../lib/nic/wrap.h"
 
 #define MS		UINT64_C(1000000)
 #define SETTLE_NS	(20 * MS)	/* the service has done what it can by then */
+#define DOWN_NS		(1100 * MS)	/* so long nobody asks a node that is down */
 #define MINE		UINT64_C(0x1234)
+#define BREAK_NS	(20000 * MS)
 #define SIZE		4096u		/* of blocks, */
 #define BLOCKS		16u		/* of which a magazine holds fewer, */
 #define ALLOCS		256u		/* and a client finds one that is free among so many */
@@ -32,11 +35,17 @@
 struct late_nic {
 	struct far_wrap wrap;
 	uint64_t at;			/* far address of the next CAS that is held back; 0: none */
-	struct far_qset *broken;	/* whose connection broke under it */
-	int cut;			/* that one cannot be connected */
-	int has_wc, has_wr;
-	struct far_wc wc;
+	int cut;			/* its queue cannot be connected then */
+	struct late_qset *from;		/* that queue, */
+	int has_wr;			/* and the CAS is on its way */
 	struct far_wr wr;
+};
+
+struct late_qset {
+	struct far_wrap_qset wrap;
+	int broken, cut;
+	int has_wc;
+	struct far_wc wc;
 };
 
 static struct late_nic *late_of(struct far_nic *nic)
@@ -44,25 +53,33 @@ static struct late_nic *late_of(struct far_nic *nic)
 	return (struct late_nic *)nic;
 }
 
+static struct late_qset *late_qset_of(struct far_qset *qset)
+{
+	return (struct late_qset *)qset;
+}
+
 static int late_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 			 struct far_qset **ret_qset)
 {
 	struct far_nic *inner = far_wrap_inner(nic);
-	struct far_wrap_qset *qset = calloc(1, sizeof(*qset));
+	struct late_qset *qset = calloc(1, sizeof(*qset));
 	int err;
 
 	assert_non_null(qset);
-	err = inner->ops->qset_new(inner, attr, &qset->inner);
+	err = inner->ops->qset_new(inner, attr, &qset->wrap.inner);
 	assert_int_equal(err, 0);
-	qset->qset.nic = nic;
-	*ret_qset = &qset->qset;
+	qset->wrap.qset.nic = nic;
+	*ret_qset = &qset->wrap.qset;
 	return 0;
 }
 
 static void late_qset_free(struct far_qset *qset)
 {
+	struct late_nic *late = late_of(qset->nic);
 	struct far_qset *inner = far_wrap_inner_qset(qset);
 
+	if (late->from == late_qset_of(qset))
+		late->from = NULL;
 	inner->nic->ops->qset_free(inner);
 	free(qset);
 }
@@ -70,31 +87,34 @@ static void late_qset_free(struct far_qset *qset)
 static int late_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
 {
 	struct late_nic *late = late_of(qset->nic);
+	struct late_qset *mine = late_qset_of(qset);
 	struct far_qset *inner = far_wrap_inner_qset(qset);
 
-	if (qset == late->broken && late->cut)
+	if (mine->broken && mine->cut)
 		return -EHOSTDOWN;
-	if (qset == late->broken) {
+	if (mine->broken && late->from == mine)
 		late->has_wr = 0;
-		late->broken = NULL;
-	}
+	mine->broken = 0;
 	return inner->nic->ops->connect(inner, idx, peer);
 }
 
 static int late_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
 	struct late_nic *late = late_of(qset->nic);
+	struct late_qset *mine = late_qset_of(qset);
 	struct far_qset *inner = far_wrap_inner_qset(qset);
 
-	if (qset == late->broken)
+	if (mine->broken)
 		return -ENOTCONN;
 	if (!late->at || nr != 1 || wr->op != FAR_NIC_CAS || wr->remote != late->at)
 		return inner->nic->ops->post(inner, idx, wr, nr);
 	late->at = 0;
-	late->broken = qset;
-	late->has_wc = late->has_wr = 1;
+	late->from = mine;
+	late->has_wr = 1;
 	late->wr = *wr;
-	late->wc = (struct far_wc) {
+	mine->cut = late->cut;
+	mine->broken = mine->has_wc = 1;
+	mine->wc = (struct far_wc) {
 		.id = wr->id, .status = -ETIMEDOUT, .peer = idx, .op = wr->op,
 	};
 	return 0;
@@ -102,23 +122,21 @@ static int late_post(struct far_qset *qset, unsigned idx, const struct far_wr *w
 
 static int late_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 {
-	struct late_nic *late = late_of(qset->nic);
+	struct late_qset *mine = late_qset_of(qset);
 	struct far_qset *inner = far_wrap_inner_qset(qset);
 
-	if (qset != late->broken || !late->has_wc)
+	if (!mine->has_wc)
 		return inner->nic->ops->poll(inner, wc, max);
-	late->has_wc = 0;
-	*wc = late->wc;
+	mine->has_wc = 0;
+	*wc = mine->wc;
 	return 1;
 }
 
 static int late_wait(struct far_qset *qset, uint64_t until)
 {
-	struct late_nic *late = late_of(qset->nic);
 	struct far_qset *inner = far_wrap_inner_qset(qset);
 
-	return qset == late->broken && late->has_wc ? 0 :
-	       inner->nic->ops->wait(inner, until);
+	return late_qset_of(qset)->has_wc ? 0 : inner->nic->ops->wait(inner, until);
 }
 
 static void late_close(struct far_nic *nic)
@@ -167,7 +185,7 @@ static void bed_open(struct bed *bed)
 	rig_join(&bed->rig, 0);
 	bed->broke = bed->done = 0;
 	task = rig_enter(&bed->rig, 0);
-	assert_int_equal(far_alloc(task, 0, 64, &bed->word), 0);
+	assert_int_equal(far_block_alloc(task, 0, 64, &bed->word), 0);
 	far_write(task, bed->word, &zero, sizeof(zero));
 	assert_int_equal(far_sync(task), 0);
 	far_leave(task);
@@ -207,9 +225,8 @@ static void reconnect(struct bed *bed, struct far_task *task)
 {
 	uint64_t *word = far_buf(task, sizeof(*word));
 
-	bed->late->cut = 0;
-	/* nobody asks a node that is down for a second */
-	far_sleep(task, 1100 * MS);
+	late_qset_of(task->thread->qset)->cut = 0;
+	far_sleep(task, DOWN_NS);
 	far_read(task, bed->word, word, sizeof(*word));
 	assert_int_equal(far_sync(task), 0);
 }
@@ -269,8 +286,121 @@ static void nothing_waits_for_ever(void **state)
 	far_owe(task, bed.word, MINE, 0);
 	far_sleep(task, FAR_LOOSE_NS + SETTLE_NS);
 	assert_int_equal(*word_of(&bed), 0);
-	bed.late->cut = 0;
 	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+static void sleep_until(struct far_task *task, uint64_t until)
+{
+	far_sleep(task, until - far_now(task));
+}
+
+/* A task whose connection breaks and is made anew at once, all the time. */
+static void other_breaks(struct far_task *task, void *arg)
+{
+	struct bed *bed = arg;
+
+	while (!bed->done) {
+		cas_breaks(bed, task, 0, MINE, 0);
+		bed->broke++;
+		far_sleep(task, BREAK_NS);
+	}
+}
+
+/* Grace periods go on: a block that was retired is a new one soon. */
+static bool epochs_go_on(struct bed *bed, struct far_task *task)
+{
+	uint64_t turns = atomic_load(&bed->rig.far[0]->client->turns);
+
+	far_sleep(task, SETTLE_NS);
+	return atomic_load(&bed->rig.far[0]->client->turns) > turns + 2;
+}
+
+/*
+ * A connection that is never made anew holds up the client for its own time, whatever breaks
+ * meanwhile, before and behind that.
+ */
+static void each_link_has_its_time(void **state)
+{
+	struct far_thread *thread;
+	struct far_task *task, *other;
+	struct bed bed;
+	uint64_t until;
+
+	(void)state;
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	assert_int_equal(far_thread_start(bed.rig.far[0], 1, other_breaks, &bed, &thread), 0);
+	far_sleep(task, BREAK_NS / 2);
+	assert_int_equal(bed.broke, 1);
+	assert_true(epochs_go_on(&bed, task));
+	cas_breaks(&bed, task, 0, MINE, 1);
+	until = far_now(task) + FAR_LOOSE_NS;
+	sleep_until(task, until - 2 * SETTLE_NS);
+	assert_true(bed.broke > 1);
+	assert_true(far_is_any_loose(task));
+	assert_false(epochs_go_on(&bed, task));
+	sleep_until(task, until + SETTLE_NS);
+	assert_false(far_is_any_loose(task));
+	assert_true(epochs_go_on(&bed, task));
+	/* one that breaks now has a time of its own, also in the eyes of the first one */
+	other = rig_enter(&bed.rig, 0);
+	cas_breaks(&bed, other, 0, MINE, 1);
+	far_sleep(task, FAR_LOOSE_NS / 2);
+	assert_true(far_is_any_loose(task));
+	reconnect(&bed, other);
+	assert_false(far_is_any_loose(task));
+	far_leave(other);
+	bed.done = 1;
+	far_thread_join(thread);
+	far_leave(task);
+	rig_close(&bed.rig);
+}
+
+/*
+ * The verbs of a thread that ended are loose for as long as if it had not, also if another
+ * thread gets its structs, and that one's connection breaks and is made anew.
+ */
+static void thread_ends_broken(void **state)
+{
+	struct far_task *task, *next;
+	struct far_thread *thread;
+	struct bed bed;
+	uint64_t until;
+
+	(void)state;
+	bed_open(&bed);
+	next = rig_enter(&bed.rig, 0);
+	task = rig_enter(&bed.rig, 0);
+	thread = task->thread;
+	cas_breaks(&bed, task, 0, MINE, 1);
+	until = far_now(next) + FAR_LOOSE_NS;
+	far_leave(task);
+	assert_true(far_is_any_loose(next));
+	far_sleep(next, DOWN_NS);
+	task = rig_enter(&bed.rig, 0);
+	assert_ptr_equal(task->thread, thread);
+	assert_true(far_is_any_loose(next));
+	sleep_until(task, until - BREAK_NS);
+	assert_true(far_is_any_loose(next));
+	cas_breaks(&bed, task, 0, MINE, 0);
+	assert_true(far_is_any_loose(next));
+	sleep_until(task, until - SETTLE_NS);
+	assert_true(far_is_any_loose(next));
+	sleep_until(task, until + SETTLE_NS);
+	assert_false(far_is_any_loose(next));
+	/* and so does the next one that ends: neither time is the other's */
+	cas_breaks(&bed, task, 0, MINE, 1);
+	until = far_now(next) + FAR_LOOSE_NS;
+	far_leave(task);
+	far_sleep(next, DOWN_NS);
+	task = rig_enter(&bed.rig, 0);
+	sleep_until(task, until - SETTLE_NS);
+	assert_true(far_is_any_loose(next));
+	far_sleep(task, 2 * SETTLE_NS);
+	assert_false(far_is_any_loose(next));
+	far_leave(task);
+	far_leave(next);
 	rig_close(&bed.rig);
 }
 
@@ -403,12 +533,12 @@ static bool block_is_given(struct bed *bed, struct far_task *task, unsigned allo
 	unsigned nr, i;
 
 	for (nr = 0; nr < allocs && !given; nr++) {
-		assert_int_equal(far_alloc(task, 0, SIZE, &addr[nr]), 0);
+		assert_int_equal(far_block_alloc(task, 0, SIZE, &addr[nr]), 0);
 		for (i = 0; i < BLOCKS; i++)
 			given |= addr[nr] == bed->block[i];
 	}
 	while (nr--)
-		far_free(task, addr[nr], SIZE);
+		far_block_free(task, addr[nr], SIZE);
 	return given;
 }
 
@@ -443,12 +573,12 @@ static void block_waits(bool retires)
 	bed.retires = retires;
 	task = rig_enter(&bed.rig, 0);
 	for (unsigned i = 0; i < BLOCKS; i++)
-		assert_int_equal(far_alloc(task, 0, SIZE, &bed.block[i]), 0);
+		assert_int_equal(far_block_alloc(task, 0, SIZE, &bed.block[i]), 0);
 	assert_int_equal(far_thread_start(bed.rig.far[0], 1, other_allocs, &bed, &thread), 0);
 	far_sleep(task, MS);
 	cas_breaks(&bed, task, 0, MINE, 1);
 	for (unsigned i = 0; i < BLOCKS && !retires; i++)
-		assert_int_equal(far_free(task, bed.block[i], SIZE), 0);
+		assert_int_equal(far_block_free(task, bed.block[i], SIZE), 0);
 	bed.broke = 1;
 	while (!bed.done)
 		far_sleep(task, MS);
@@ -502,6 +632,8 @@ int main(void)
 		cmocka_unit_test(sync_is_final),
 		cmocka_unit_test(owed_is_paid_behind_it),
 		cmocka_unit_test(nothing_waits_for_ever),
+		cmocka_unit_test(each_link_has_its_time),
+		cmocka_unit_test(thread_ends_broken),
 		cmocka_unit_test(lock_is_taken_behind_it),
 		cmocka_unit_test(lock_is_not_left),
 		cmocka_unit_test(lock_is_not_left_late),

@@ -6,7 +6,8 @@
  * place.
  *
  * All N without an adversary, with requests and completions that come late, and with
- * words in any order: one seed of these by day, 16 with ODRP_NIGHTLY=1.
+ * words in any order: one seed of these by day, 16 with ODRP_NIGHTLY=1. And all N of a client
+ * that makes the directory longer.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -42,6 +43,8 @@ static const char *const nodes[] = { "0", "1" };
 
 struct world {
 	struct far_sim *sim;
+	void (*work)(struct far_task *task);	/* of the victim */
+	unsigned names;				/* beside the first, before the victim begins */
 	struct far *victim;	/* never closed when it dies */
 	struct far *other;
 	int victim_done;
@@ -82,6 +85,18 @@ static void victim_task(struct far_task *task)
 	bag_put(task, &bag, 9, 128, 1);
 }
 
+/* The directory's first part is full. */
+static void namer_task(struct far_task *task)
+{
+	struct bag bag;
+
+	for (unsigned i = 0; i < 2; i++) {
+		bag_create(task, "own", 1, &bag);
+		bag_put(task, &bag, 0, 64, 1);
+		bag_destroy(task, "own");
+	}
+}
+
 static void victim_run(void *arg)
 {
 	struct world *world = arg;
@@ -90,7 +105,7 @@ static void victim_run(void *arg)
 	world->victim = world_open(world, 0);
 	if (!world->victim || far_enter(world->victim, &task))
 		return;
-	victim_task(task);
+	world->work(task);
 	far_leave(task);
 	far_close(world->victim);
 	world->victim_done = 1;
@@ -123,11 +138,16 @@ static void world_prepare(struct world *world)
 {
 	struct far_task *task;
 	struct bag bag;
+	char name[16];
 
 	world->other = world_open(world, 1);
 	assert_non_null(world->other);
 	assert_int_equal(far_enter(world->other, &task), 0);
 	assert_int_equal(bag_create(task, "b", SLOTS, &bag), 0);
+	for (unsigned i = 0; i < world->names; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		assert_int_equal(bag_create(task, name, 1, &bag), 0);
+	}
 	far_leave(task);
 }
 
@@ -153,7 +173,7 @@ static void world_check(struct world *world, uint64_t n)
 }
 
 /* One world in which the victim dies at verb n. 1: it came to its end before. */
-static int die_at(uint64_t n, unsigned adversary, uint64_t seed)
+static int die_at(const struct world *plan, uint64_t n, unsigned adversary, uint64_t seed)
 {
 	const struct far_sim_attr attr = {
 		.profile = "cx6-200", .cns = CNS, .mns = 2, .seed = seed + n,
@@ -169,7 +189,7 @@ static int die_at(uint64_t n, unsigned adversary, uint64_t seed)
 	char why[200];
 	int done;
 
-	world = (struct world){ .errors = 0 };
+	world = *plan;
 	if (far_sim_new(&attr, why, sizeof(why), &world.sim) ||
 	    far_space_create_on(far_sim_nic(world.sim, 1), "s", &space, why, sizeof(why)))
 		fail_msg("%s", why);
@@ -188,33 +208,48 @@ static int die_at(uint64_t n, unsigned adversary, uint64_t seed)
 	return done;
 }
 
-static void every_verb(unsigned adversary, uint64_t seed)
+static uint64_t every_verb(const struct world *plan, unsigned adversary, uint64_t seed)
 {
 	uint64_t n = 1;
 
-	while (!die_at(n, adversary, seed))
+	while (!die_at(plan, n, adversary, seed))
 		n++;
+	return n;
+}
+
+static const struct world all_memory = { .work = victim_task };
+
+static void every_verb_of_all(unsigned adversary, uint64_t seed)
+{
 	/* it does some hundred verbs, so that this has tried that many deaths */
-	assert_true(n > 100);
+	assert_true(every_verb(&all_memory, adversary, seed) > 100);
 }
 
 static void in_order(void **state)
 {
 	(void)state;
-	every_verb(0, 0);
+	every_verb_of_all(0, 0);
 }
 
 static void late(void **state)
 {
 	(void)state;
-	every_verb(FAR_SIM_DELAY, 0);
+	every_verb_of_all(FAR_SIM_DELAY, 0);
 }
 
 static void torn(void **state)
 {
 	(void)state;
 	for (unsigned seed = 1; seed <= (nightly() ? 16 : 1); seed++)
-		every_verb(FAR_SIM_TEAR | FAR_SIM_DELAY, seed * 1000);
+		every_verb_of_all(FAR_SIM_TEAR | FAR_SIM_DELAY, seed * 1000);
+}
+
+static void names(void **state)
+{
+	const struct world plan = { .work = namer_task, .names = FAR_NR_NAMES - 1 };
+
+	(void)state;
+	assert_true(every_verb(&plan, 0, 0) > 20);
 }
 
 int main(void)
@@ -223,6 +258,7 @@ int main(void)
 		cmocka_unit_test(in_order),
 		cmocka_unit_test(late),
 		cmocka_unit_test(torn),
+		cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bag.h"
+#include "sim-world.h"
 
 #include "../../../../userspace/core/alloc.h"
 #include "../../../../userspace/core/core.h"
@@ -25,49 +26,11 @@ const struct far_type *const far_type_all[] = { &bag_type, NULL };
 
 #define MS	UINT64_C(1000000)
 
-static struct far_sim *sim;
-
-static struct far *open_cn(unsigned cn)
-{
-	const struct far_conf conf = { .space = "s", .seed = 1 };
-	struct far *far;
-	char why[200];
-
-	if (far_open_nic(far_sim_nic(sim, cn), &conf, why, sizeof(why), &far))
-		fail_msg("%s", why);
-	return far;
-}
-
-static int setup(void **state)
-{
-	const struct far_sim_attr attr = {
-		.profile = "cx6-200", .cns = 2, .mns = 1, .seed = 1,
-		.max_space = UINT64_C(16) << 20, .scale = 1,
-	};
-	const struct far_space_attr space = {
-		.size = UINT64_C(8) << 20, .max_clients = 8,
-	};
-	char why[200];
-
-	(void)state;
-	if (far_sim_new(&attr, why, sizeof(why), &sim) ||
-	    far_space_create_on(far_sim_nic(sim, 0), "s", &space, why, sizeof(why)))
-		fail_msg("%s", why);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	far_sim_free(sim);
-	return 0;
-}
-
 /* What the arbiter does once all nodes have confirmed. */
 static void fence(uint64_t owner)
 {
 	uint64_t size;
-	char *memory = far_sim_memory(sim, 0, &size);
+	char *memory = far_sim_memory(sim_world, 0, &size);
 	const struct far_sb *sb = (void *)memory;
 	struct far_client_entry *entry =
 		(void *)(memory + far_client_entry_off(sb, far_owner_number(owner)));
@@ -94,7 +57,7 @@ static void check(struct far *far)
 /* All calls, after the client has had time to notice. */
 static void everything_is_stale(void **state)
 {
-	struct far *far = open_cn(0), *other = open_cn(1), *again;
+	struct far *far = sim_world_client(0), *other = sim_world_client(1), *again;
 	struct far_space_check sum;
 	struct far_task *task, *task2;
 	struct bag bag;
@@ -129,7 +92,7 @@ static void everything_is_stale(void **state)
 
 	far_leave(task);
 	far_close(far);
-	again = open_cn(0);
+	again = sim_world_client(0);
 	assert_int_equal(far_enter(again, &task), 0);
 	assert_true(far_owner_self(task) != owner);
 	assert_int_equal(bag_get(task, &bag, 1, 0), 0);
@@ -153,7 +116,7 @@ static void run_until_stale(struct far_task *task, void *arg)
 /* Tasks in the middle of their work come to an end. */
 static void tasks_end(void **state)
 {
-	struct far *far = open_cn(0), *other = open_cn(1);
+	struct far *far = sim_world_client(0), *other = sim_world_client(1);
 	struct far_thread *thread;
 	struct far_task *task;
 	struct bag bag, count;
@@ -178,8 +141,8 @@ static void tasks_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(everything_is_stale, setup, teardown),
-		cmocka_unit_test_setup_teardown(tasks_end, setup, teardown),
+		SIM_WORLD_TEST(everything_is_stale),
+		SIM_WORLD_TEST(tasks_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

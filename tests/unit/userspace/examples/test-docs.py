@@ -24,6 +24,10 @@ def main():
         for name in there:
             with open(os.path.join(doc, name)) as f:
                 text = f.read()
+            # Nobody looks for these beside the document.
+            if '`scripts/' in text and 'are those of the source' not in text[:400]:
+                print(f'{name}: does not say that it names files of the source')
+                bad = 1
             for target in re.findall(r'\]\(([^()\s]*)\)', text):
                 path = target.split('#')[0]
                 if '://' in target or not path:

@@ -32,7 +32,7 @@ static void hoard_take(struct hoard *hoard, struct far_task *task)
 	for (unsigned i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
 		struct far_retired *block = &hoard->block[hoard->nr];
 
-		for (; !far_alloc(task, 0, size[i], &block->addr); block++) {
+		for (; !far_block_alloc(task, 0, size[i], &block->addr); block++) {
 			block->size = size[i];
 			assert_true(++hoard->nr < BLOCKS);
 		}

@@ -3,7 +3,7 @@
  * Walks of many epochs, in virtual time, by a walker that takes its time at each block:
  * others reclaim memory meanwhile; what stays reachable is met beside splits, merges and
  * everything else that moves blocks; a structure may be destroyed beside its walk; and a
- * walk of a radix tree ends beside keys that ascend faster than the walk goes on.
+ * walk or scan of a tree ends beside keys that ascend faster than it goes on.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@
 #define BESIDE	1536u		/* keys of each client beside walks, some of these groups: */
 #define BESIDE_GROUPS	24u
 #define ROUNDS	2000u		/* of filling and emptying a group */
-#define ASCENT_KEYS	1000u	/* that are there at a time */
+#define ASCENT_KEYS	2000u	/* that are there at a time */
 #define ASCENT_END	40000u	/* keys in all, if the walk does not end before */
 #define ASCENT_TASKS	32u	/* that put them */
 
@@ -85,6 +85,9 @@ static int walk_slowly(struct far_task *task, const struct far_dir_entry *entry,
 static struct far_type types[3];
 const struct far_type *const far_type_all[] = { &types[0], &types[1], &types[2], NULL };
 
+typedef int each_fn(void *arg, const void *key, size_t key_len, const void *value,
+		    size_t value_len);
+
 /* A kind of structure; the keys have 8 bytes, and a value is the same word some times. */
 struct kind {
 	const char *name;
@@ -97,6 +100,8 @@ struct kind {
 	int (*remove)(struct far_task *task, void *index, const uint64_t *key);
 	int (*stat)(struct far_task *task, void *index, uint64_t *ret_keys);
 	int (*destroy)(struct far_task *task, const char *name);
+	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
+		    each_fn *each, void *arg);
 };
 
 static int t_hash_create(struct far_task *task, void **ret_index)
@@ -226,11 +231,25 @@ static int t_art_stat(struct far_task *task, void *index, uint64_t *ret_keys)
 	return err;
 }
 
+static int t_btree_scan(struct far_task *task, void *index, const struct far_range *range,
+			each_fn *each, void *arg)
+{
+	return far_btree_scan(task, index, range, each, arg);
+}
+
+static int t_art_scan(struct far_task *task, void *index, const struct far_range *range,
+		      each_fn *each, void *arg)
+{
+	return far_art_scan(task, index, range, each, arg);
+}
+
+#define t_hash_scan NULL	/* it has no order */
+
 #define KIND(type)							\
 	{								\
 		#type, t_##type##_create, t_##type##_open, t_##type##_close,	\
 		t_##type##_put, t_##type##_get, t_##type##_remove,		\
-		t_##type##_stat, far_##type##_destroy,			\
+		t_##type##_stat, far_##type##_destroy, t_##type##_scan,	\
 	}
 
 static const struct kind kinds[] = { KIND(hash), KIND(btree), KIND(art) };
@@ -389,11 +408,11 @@ static unsigned fill(struct bed *bed, struct far_task *task, unsigned client)
 	unsigned i;
 	int err;
 
-	assert_int_equal(far_alloc(task, 0, SPARE_BYTES, &spare), 0);
+	assert_int_equal(far_block_alloc(task, 0, SPARE_BYTES, &spare), 0);
 	for (err = i = 0; i < KEYS && !err; i++)
 		err = key_put(bed, task, client, i);
 	assert_int_equal(err, -ENOSPC);
-	far_free(task, spare, SPARE_BYTES);
+	far_block_free(task, spare, SPARE_BYTES);
 	return i - 1;
 }
 
@@ -592,12 +611,19 @@ static void gone_meanwhile(void **state)
 /* Keys in order, of which the tree has the last ones, and of which more come all the time. */
 static struct {
 	uint64_t next;
+	bool down;	/* in the other order */
+	unsigned given;	/* by a scan */
 } ascent;
+
+static uint64_t ascent_key(uint64_t number)
+{
+	return __builtin_bswap64(ascent.down ? UINT32_MAX - number : number);
+}
 
 static int ascent_step(struct bed *bed, struct far_task *task, unsigned client)
 {
 	uint64_t number = ascent.next++, value[VALUE] = { number };
-	uint64_t key = __builtin_bswap64(number), old = __builtin_bswap64(number - ASCENT_KEYS);
+	uint64_t key = ascent_key(number), old = ascent_key(number - ASCENT_KEYS);
 	int err = bed->kind->put(task, bed->index[client], &key, value);
 
 	if (!err && number >= ASCENT_KEYS)
@@ -616,32 +642,93 @@ static void ascent_works(struct far_task *task, void *arg)
 	}
 }
 
-static void ends_beside_ascent(void **state)
+static void ascent_run(const struct kind *kind)
 {
 	static struct bed bed;
 	struct far_thread *thread[2];
 	struct far_task *task;
 
-	(void)state;
-	bed.kind = &kinds[2];
+	bed.kind = kind;
 	bed_open(&bed, 2, UINT64_C(16) << 20, 7);
 	task = rig_enter(&bed.rig, 1);
 	for (ascent.next = 0; ascent.next < ASCENT_KEYS;)
 		assert_int_equal(ascent_step(&bed, task, 1), 0);
-	slow.ns = MS / 10;
+	slow.ns = MS / 2;
 	bed.working = 1;
 	assert_int_equal(far_thread_start(bed.rig.far[0], 1, walk_once, &bed, &thread[0]), 0);
 	assert_int_equal(far_thread_start(bed.rig.far[1], ASCENT_TASKS, ascent_works, &bed,
 					  &thread[1]), 0);
 	far_leave(task);
 	far_thread_join(thread[0]);
-	print_message("%u blocks, while %u keys came\n", bed.met,
+	print_message("%s: %u blocks, while %u keys came\n", kind->name, bed.met,
 		      (unsigned)(ascent.next - ASCENT_KEYS));
 	assert_true(ascent.next < ASCENT_END);
 	assert_true(bed.met > FORM_WALK_TRIPS);
 	far_thread_join(thread[1]);
 	assert_int_equal(bed.problems, 0);
 	bed_close(&bed);
+}
+
+static void ends_beside_ascent(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i < KINDS; i++)
+		ascent_run(&kinds[i]);
+}
+
+static int ascent_given(void *arg, const void *key, size_t key_len, const void *value,
+			size_t value_len)
+{
+	(void)key;
+	(void)key_len;
+	(void)value;
+	(void)value_len;
+	ascent.given++;
+	far_sleep(arg, 1 + far_rng_below(&slow.rng, MS / 4));
+	return 0;
+}
+
+static void scan_run(const struct kind *kind, bool down, bool ranged)
+{
+	static struct bed bed;
+	const uint64_t from = 0, to = UINT64_MAX;
+	const struct far_range range = {
+		.flags = down ? FAR_RANGE_DOWN : 0,
+		.from = ranged ? &from : NULL, .from_len = ranged ? sizeof(from) : 0,
+		.to = ranged ? &to : NULL, .to_len = ranged ? sizeof(to) : 0,
+	};
+	struct far_thread *thread;
+	struct far_task *task;
+
+	bed.kind = kind;
+	bed_open(&bed, 2, UINT64_C(16) << 20, 9);
+	task = rig_enter(&bed.rig, 1);
+	ascent.down = down;
+	ascent.given = 0;
+	for (ascent.next = 0; ascent.next < ASCENT_KEYS;)
+		assert_int_equal(ascent_step(&bed, task, 1), 0);
+	far_leave(task);
+	bed.working = 1;
+	assert_int_equal(far_thread_start(bed.rig.far[1], ASCENT_TASKS, ascent_works, &bed,
+					  &thread), 0);
+	task = rig_enter(&bed.rig, 0);
+	assert_int_equal(kind->scan(task, bed.index[0], &range, ascent_given, task), 0);
+	far_leave(task);
+	print_message("%s: %u keys given, while %u came\n", kind->name, ascent.given,
+		      (unsigned)(ascent.next - ASCENT_KEYS));
+	assert_true(ascent.next < ASCENT_END);
+	bed.working = 0;
+	far_thread_join(thread);
+	bed_close(&bed);
+	ascent.down = false;
+}
+
+static void scan_ends_beside_ascent(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i < KINDS; i++)
+		for (unsigned way = 0; way < 4; way++)
+			scan_run(&kinds[i], way & 1, way & 2);
 }
 
 int main(void)
@@ -653,6 +740,7 @@ int main(void)
 		cmocka_unit_test(destroy_large),
 		cmocka_unit_test(gone_meanwhile),
 		cmocka_unit_test(ends_beside_ascent),
+		cmocka_unit_test(scan_ends_beside_ascent),
 	};
 
 	for (unsigned i = 0; i < 3; i++) {

@@ -8,6 +8,6 @@
 
 #include "../ordered/program.h"
 
-extern const struct ordered_kind hash_kind;
+static const struct ordered_kind hash_kind = { .ops = &index_ops_hash };
 
 #endif

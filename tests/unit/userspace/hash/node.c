@@ -2,31 +2,10 @@
 /* A memory node at the other end of UDP. */
 #include "node.h"
 
-#include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "../../../../userspace/core/space.h"
-
-static uint16_t free_port(void)
-{
-	struct sockaddr_in addr = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t len = sizeof(addr);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
-	close(fd);
-	return ntohs(addr.sin_port);
-}
+#include "../../../lib/port.h"
 
 void node_open(struct node *node, const char *words, uint64_t size)
 {
@@ -37,7 +16,7 @@ void node_open(struct node *node, const char *words, uint64_t size)
 	const struct far_conf conf = { .space = "s" };
 	char spec[256], why[200];
 
-	node->port = free_port();
+	node->port = free_port(SOCK_DGRAM);
 	snprintf(spec, sizeof(spec), "soft:nodes=1,%sudp=127.0.0.1:%u", words, node->port);
 	if (far_nic_open(spec, why, sizeof(why), &node->nic) ||
 	    far_space_create_on(node->nic, "s", &attr, why, sizeof(why)) ||

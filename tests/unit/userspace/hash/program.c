@@ -42,15 +42,9 @@ static size_t longest_of(const struct program_conf *conf)
 	return conf->big ? BIG : conf->longest;
 }
 
-/* A thread of a client. */
-struct worker {
-	struct program *program;
-	unsigned client, thread;
-};
-
 /* A task, while it works. */
 struct hand {
-	struct worker *worker;
+	struct rig_worker *worker;
 	struct far_task *task;
 	struct far_hash *hash;
 	struct history_log *log;
@@ -88,7 +82,7 @@ static void hand_hurry(struct hand *hand)
 }
 
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
-static void worker_note(struct worker *worker, struct far_task *task, int err)
+static void worker_note(struct rig_worker *worker, struct far_task *task, int err)
 {
 	struct program *program = worker->program;
 
@@ -102,7 +96,7 @@ static void worker_note(struct worker *worker, struct far_task *task, int err)
 	atomic_store(&program->failed, err);
 }
 
-static void fill_one(struct worker *worker, struct far_task *task)
+static void fill_one(struct rig_worker *worker, struct far_task *task)
 {
 	struct program *program = worker->program;
 	uint64_t key = FILLER + atomic_fetch_add(&program->filler, 1);
@@ -304,7 +298,7 @@ static void one_scan(struct hand *hand)
 	free(seen.value);
 }
 
-static void hand_init(struct hand *hand, struct worker *worker, struct far_task *task)
+static void hand_init(struct hand *hand, struct rig_worker *worker, struct far_task *task)
 {
 	struct program *program = worker->program;
 	const struct program_conf *conf = program->conf;
@@ -326,7 +320,7 @@ static void hand_init(struct hand *hand, struct worker *worker, struct far_task 
 
 static void work(struct far_task *task, void *arg)
 {
-	struct worker *worker = arg;
+	struct rig_worker *worker = arg;
 	const struct program_conf *conf = worker->program->conf;
 	struct hand hand;
 	unsigned i, dice;
@@ -424,7 +418,7 @@ static void program_logs(struct program *program)
 
 static void program_open(struct program *program, const struct program_conf *conf)
 {
-	struct worker filler = { program, 0, 0 };
+	struct rig_worker filler = { program, 0, 0 };
 	struct far_task *task;
 	unsigned i, k;
 
@@ -471,50 +465,6 @@ static void program_close(struct program *program)
 	rig_close(&program->rig);
 }
 
-/* Operations without a deadline of their own have that much time; 0: as a rule. */
-static void program_hurry(struct program *program, uint64_t late_ns)
-{
-	unsigned i;
-
-	for (i = 0; i < program->rig.conf.clients; i++)
-		program->rig.far[i]->op_ns = late_ns ? late_ns : far_op_ns(&(struct far_conf){ 0 });
-}
-
-static void program_threads(struct program *program)
-{
-	unsigned nr = program->rig.conf.clients * program->threads, i;
-	struct far_thread **thread = calloc(nr, sizeof(struct far_thread *));
-	struct worker *worker = calloc(nr, sizeof(*worker));
-
-	for (i = 0; i < nr; i++) {
-		worker[i] = (struct worker) {
-			program, i / program->threads, i % program->threads,
-		};
-		assert_int_equal(far_thread_start(program->rig.far[worker[i].client],
-						  program->conf->tasks, work, &worker[i],
-						  &thread[i]), 0);
-	}
-	if (program->conf->kill_at)
-		far_sim_kill_cn_at(program->rig.sim, 0, program->conf->kill_at);
-	for (i = 0; i < nr; i++)
-		far_thread_join(thread[i]);
-	/* who has lived until here lives on */
-	if (program->conf->kill_at)
-		far_sim_kill_cn_at(program->rig.sim, 0, 0);
-	free(thread);
-	free(worker);
-}
-
-static uint64_t ops_of_node_0(const struct program *program)
-{
-	struct far_sim_cn_stats stats;
-
-	if (!program->rig.sim)
-		return 0;
-	far_sim_stats(program->rig.sim, 0, &stats);
-	return stats.ops;
-}
-
 /* What the words of the turns say when nobody is at work. */
 static void count_turns(const struct program *program, struct program_result *result)
 {
@@ -539,7 +489,7 @@ static void count_turns(const struct program *program, struct program_result *re
 static void program_afterwards(struct program *program, struct program_result *result)
 {
 	unsigned last = program->rig.conf.clients - 1;
-	struct worker worker = { program, last, 0 };
+	struct rig_worker worker = { program, last, 0 };
 	struct far_hash_stats stats;
 	struct far_task *task;
 	struct far_stats count;
@@ -618,12 +568,12 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
 	program_begin(&program);
-	result->posted = ops_of_node_0(&program);
-	program_hurry(&program, conf->late_ns);
-	program_threads(&program);
-	program_hurry(&program, 0);
+	result->posted = rig_posted(&program.rig);
+	rig_run(&program.rig, &program, &(struct rig_work){
+		.threads = program.threads, .tasks = conf->tasks, .late_ns = conf->late_ns,
+		.kill_at = conf->kill_at, .work = work });
 	far_stats_get(program.rig.far[0], &after);
-	result->posted = ops_of_node_0(&program) - result->posted;
+	result->posted = rig_posted(&program.rig) - result->posted;
 	result->combined = after.combined - before.combined;
 	result->late = program.late;
 	all = history_merge(program.log, program.nr_logs, &result->ops);

@@ -6,6 +6,7 @@
 #ifndef TEST_FAR_HASH_PROGRAM_H
 #define TEST_FAR_HASH_PROGRAM_H
 
+#include "../../../../userspace/paper/hash.h"
 #include "../../../lib/history.h"
 #include "rig.h"
 

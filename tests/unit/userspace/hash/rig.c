@@ -202,21 +202,22 @@ static int by_addr(const void *a, const void *b)
 
 static int walk_once(struct far_task *task, struct found *found)
 {
-	struct far_dir_entry entry[FAR_NR_NAMES];
 	const struct far_type *type;
-	unsigned nr, i;
-	uint64_t torn;
-	int err;
+	struct far_dir_view dir;
+	int err = far_dir_read(task, &dir);
 
 	found->nr = 0;
-	err = far_dir_list(task, entry, &nr, &torn);
-	if (!err)
-		assert_int_equal(torn, 0);
-	for (i = 0; !err && i < nr; i++) {
-		type = far_type_find(entry[i].type);
+	if (err)
+		return err;
+	assert_int_equal(dir.torn, 0);
+	for (unsigned i = 0; !err && i < dir.nr; i++) {
+		if (!far_dir_is_good(&dir.entry[i]))
+			continue;
+		type = far_type_find(dir.entry[i].type);
 		assert_non_null(type);
-		err = type->walk(task, &entry[i], &found->walk);
+		err = type->walk(task, &dir.entry[i], &found->walk);
 	}
+	far_dir_free(&dir);
 	return err;
 }
 
@@ -296,4 +297,49 @@ struct far_stats rig_counted(struct rig *rig, unsigned client)
 		a[i] -= b[i];
 	last[client] = now;
 	return diff;
+}
+
+/* Operations without a deadline of their own have that much time; 0: as a rule. */
+static void hurry(struct rig *rig, uint64_t late_ns)
+{
+	unsigned i;
+
+	for (i = 0; i < rig->conf.clients; i++)
+		rig->far[i]->op_ns = late_ns ? late_ns : far_op_ns(&(struct far_conf){ 0 });
+}
+
+void rig_run(struct rig *rig, struct program *program, const struct rig_work *work)
+{
+	unsigned nr = rig->conf.clients * work->threads, i;
+	struct far_thread **thread = calloc(nr, sizeof(struct far_thread *));
+	struct rig_worker *worker = calloc(nr, sizeof(*worker));
+
+	hurry(rig, work->late_ns);
+	for (i = 0; i < nr; i++) {
+		worker[i] = (struct rig_worker) {
+			program, i / work->threads, i % work->threads,
+		};
+		assert_int_equal(far_thread_start(rig->far[worker[i].client], work->tasks,
+						  work->work, &worker[i], &thread[i]), 0);
+	}
+	if (work->kill_at)
+		far_sim_kill_cn_at(rig->sim, 0, work->kill_at);
+	for (i = 0; i < nr; i++)
+		far_thread_join(thread[i]);
+	/* who has lived until here lives on */
+	if (work->kill_at)
+		far_sim_kill_cn_at(rig->sim, 0, 0);
+	free(thread);
+	free(worker);
+	hurry(rig, 0);
+}
+
+uint64_t rig_posted(const struct rig *rig)
+{
+	struct far_sim_cn_stats stats;
+
+	if (!rig->sim)
+		return 0;
+	far_sim_stats(rig->sim, 0, &stats);
+	return stats.ops;
 }

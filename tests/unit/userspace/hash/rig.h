@@ -17,7 +17,7 @@
 #include <far/stats.h>
 
 #include "../../../../userspace/core/core.h"
-#include "../../../../userspace/hash/priv.h"
+#include "../../../../userspace/hash/hash_priv.h"
 #include "../../../../userspace/nic/sim/sim.h"
 
 #define RIG_NODES	2u	/* unless others are asked for */
@@ -76,6 +76,26 @@ uint64_t rig_problems(struct rig *rig, struct far_task *task);
  * thread is entered.
  */
 uint64_t rig_space_problems(struct rig *rig, unsigned client);
+
+/* A thread of a client of a random program, which is of the program's own type. */
+struct program;
+struct rig_worker {
+	struct program *program;
+	unsigned client, thread;
+};
+
+struct rig_work {
+	unsigned threads, tasks;	/* threads of each client, tasks of each thread */
+	uint64_t late_ns;	/* operations without a deadline of their own have; 0: as a rule */
+	uint64_t kill_at;	/* kill client 0 at its n'th operation; 0: never */
+	void (*work)(struct far_task *task, void *worker);
+};
+
+/* Lets all clients work, until all have ended. */
+void rig_run(struct rig *rig, struct program *program, const struct rig_work *work);
+
+/* Operations that compute node 0 has posted; 0 unless in sim. */
+uint64_t rig_posted(const struct rig *rig);
 
 /* What was counted since the last call. */
 struct far_stats rig_counted(struct rig *rig, unsigned client);

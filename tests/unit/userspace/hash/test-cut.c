@@ -6,13 +6,10 @@
  * its own, and the get was done again without end.
  */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <far/art.h>
-#include <far/btree.h>
-
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/bench/index_ops.h"
 #include "rig.h"
 
 #define TASKS	12u		/* the last of them cuts */
@@ -21,89 +18,19 @@
 #define WARM_NS	UINT64_C(100000)
 #define TOO_LONG_S	100
 
-struct kind {
-	const char *name;
-	int (*get)(struct far_task *task, void *handle, uint64_t key, uint64_t *value);
-	int (*put)(struct far_task *task, void *handle, uint64_t key, uint64_t value);
-};
-
 struct run {
-	const struct kind *kind;
+	const struct index_ops *ops;
 	struct rig rig;
 	void *handle;
 	uint64_t cut_at;	/* ns */
 };
-
-static int hash_get_u64(struct far_task *task, void *handle, uint64_t key, uint64_t *value)
-{
-	return far_hash_get(task, handle, &key, 8, value, 8, NULL);
-}
-
-static int hash_put_u64(struct far_task *task, void *handle, uint64_t key, uint64_t value)
-{
-	return far_hash_put(task, handle, &key, 8, &value, 8);
-}
-
-static int btree_get_u64(struct far_task *task, void *handle, uint64_t key, uint64_t *value)
-{
-	return far_btree_get(task, handle, &key, 8, value, 8, NULL);
-}
-
-static int btree_put_u64(struct far_task *task, void *handle, uint64_t key, uint64_t value)
-{
-	return far_btree_put(task, handle, &key, 8, &value, 8);
-}
-
-static int art_get_u64(struct far_task *task, void *handle, uint64_t key, uint64_t *value)
-{
-	return far_art_get(task, handle, &key, 8, value, 8, NULL);
-}
-
-static int art_put_u64(struct far_task *task, void *handle, uint64_t key, uint64_t value)
-{
-	return far_art_put(task, handle, &key, 8, &value, 8);
-}
-
-static const struct kind kinds[] = {
-	{ "hash", hash_get_u64, hash_put_u64 },
-	{ "btree", btree_get_u64, btree_put_u64 },
-	{ "art", art_get_u64, art_put_u64 },
-};
-
-static void *handle_make(struct far_task *task, const char *name)
-{
-	struct far_hash *hash;
-	struct far_btree *btree;
-	struct far_art *art;
-
-	if (!strcmp(name, "hash")) {
-		assert_int_equal(far_hash_create(task, name, NULL, &hash), 0);
-		return hash;
-	}
-	if (!strcmp(name, "btree")) {
-		assert_int_equal(far_btree_create(task, name, NULL, &btree), 0);
-		return btree;
-	}
-	assert_int_equal(far_art_create(task, name, &art), 0);
-	return art;
-}
-
-static void handle_close(const char *name, void *handle)
-{
-	if (!strcmp(name, "hash"))
-		far_hash_close(handle);
-	else if (!strcmp(name, "btree"))
-		far_btree_close(handle);
-	else
-		far_art_close(handle);
-}
 
 /* All want one key, so they combine. */
 static void task_run(struct far_task *task, void *arg)
 {
 	struct run *run = arg;
 	unsigned me = far_task_index(task);
-	uint64_t value, dice;
+	uint64_t key = 1, value, dice;
 	struct far_rng rng;
 	int err = 0;
 
@@ -114,30 +41,31 @@ static void task_run(struct far_task *task, void *arg)
 	}
 	while (err != -ESTALE) {
 		dice = far_rng_next(&rng);
-		err = dice % 2 ? run->kind->put(task, run->handle, 1, dice) :
-				 run->kind->get(task, run->handle, 1, &value);
+		err = dice % 2 ? run->ops->put(task, run->handle, &key, 8, &dice, 8) :
+				 run->ops->get(task, run->handle, &key, 8, &value, 8, NULL);
 		if (dice % 3 == 0)
 			far_sleep(task, dice % 4096);
 	}
 }
 
 /* The memory node dies, too, so what is under way gets an unknown fate. */
-static void cut_off(const struct kind *kind, unsigned moment)
+static void cut_off(const struct index_ops *ops, unsigned moment)
 {
 	const struct rig_conf conf = { .sim = 1, .nodes = 1, .seed = moment };
-	struct run run = { .kind = kind };
+	struct run run = { .ops = ops };
+	const struct index_shape shape = { 0 };
 	struct far_thread *thread;
 	struct far_task *task;
 
 	rig_open(&run.rig, &conf);
 	task = rig_enter(&run.rig, 0);
-	run.handle = handle_make(task, kind->name);
+	assert_int_equal(ops->create(task, ops->name, &shape, &run.handle), 0);
 	run.cut_at = far_now(task) + WARM_NS + moment * STEP_NS;
 	far_leave(task);
 	far_sim_kill_mn_at(run.rig.sim, 0, run.cut_at);
 	assert_int_equal(far_thread_start(run.rig.far[0], TASKS, task_run, &run, &thread), 0);
 	far_thread_join(thread);
-	handle_close(kind->name, run.handle);
+	ops->close(run.handle);
 	rig_close(&run.rig);
 }
 
@@ -154,9 +82,9 @@ static void cut_kind(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(cut_kind, (void *)&kinds[0]),
-		cmocka_unit_test_prestate(cut_kind, (void *)&kinds[1]),
-		cmocka_unit_test_prestate(cut_kind, (void *)&kinds[2]),
+		cmocka_unit_test_prestate(cut_kind, (void *)&index_ops_hash),
+		cmocka_unit_test_prestate(cut_kind, (void *)&index_ops_btree),
+		cmocka_unit_test_prestate(cut_kind, (void *)&index_ops_art),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,12 +52,19 @@ static void tables(void **state)
 	rig_close(&rig);
 }
 
+static void nothing_left(void **state)
+{
+	(void)state;
+	full_deletes(&hash_kind);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables),
 		cmocka_unit_test(by_one),
 		cmocka_unit_test(by_several),
+		cmocka_unit_test(nothing_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

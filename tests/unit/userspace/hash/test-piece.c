@@ -225,10 +225,56 @@ static void clears(void **state)
 	pieces_close(&pieces);
 }
 
+/* ---- samples ---- */
+
+#define SAMPLES	4000u
+#define SAMPLE	4u
+
+/* Each key is met, and none much more often than others; a sample has no key twice. */
+static void samples(void **state)
+{
+	struct pieces pieces;
+	unsigned i, k, most = 0, nr = 0;
+
+	(void)state;
+	pieces_open(&pieces, &(struct rig_conf){ .seed = 6 });
+	assert_true(splits_of(&pieces) > 0);
+	for (i = 0; i < SAMPLES; i++) {
+		pieces.nr = 0;
+		assert_int_equal(far_hash_sample(pieces.task, pieces.hash, SAMPLE, note, &pieces),
+				 0);
+		assert_int_equal(pieces.nr, SAMPLE);
+		nr += pieces.nr;
+	}
+	for (k = 0; k < STAY; k++)
+		most = pieces.given[k] > most ? pieces.given[k] : most;
+	/* 32 of each on average */
+	assert_true(given_least(&pieces) > nr / STAY / 4);
+	assert_true(most < nr / STAY * 4);
+	/* all of one part, each once, wherever it begins; the end as each() says */
+	memset(pieces.given, 0, sizeof(pieces.given));
+	pieces.nr = 0;
+	assert_int_equal(far_hash_sample(pieces.task, pieces.hash, STAY, note, &pieces), 0);
+	assert_true(pieces.nr > SAMPLE && pieces.nr < STAY);
+	for (k = 0; k < STAY; k++)
+		assert_true(pieces.given[k] <= 1);
+	pieces.nr = 0;
+	pieces.end_at = 2;
+	assert_int_equal(far_hash_sample(pieces.task, pieces.hash, SAMPLE, note, &pieces), 77);
+	assert_int_equal(pieces.nr, 2);
+	assert_int_equal(far_hash_sample(pieces.task, pieces.hash, 0, note, &pieces), -EINVAL);
+	pieces.nr = pieces.end_at = 0;
+	assert_int_equal(far_hash_clear(pieces.task, pieces.hash), 0);
+	assert_int_equal(far_hash_sample(pieces.task, pieces.hash, SAMPLE, note, &pieces), 0);
+	assert_int_equal(pieces.nr, 0);
+	pieces_close(&pieces);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(alone),
+		cmocka_unit_test(samples),
 		cmocka_unit_test(growing_mem),
 		cmocka_unit_test(growing_sim),
 		cmocka_unit_test(clears),

@@ -8,6 +8,7 @@
  * test-far-hash-random SEED runs one world, and says what it is.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -160,19 +161,39 @@ static void sum_say(const struct sum *sum)
 		      (unsigned long long)sum->repaired);
 }
 
+/*
+ * False: the search gave up a history with many operations of unknown fate. What else is
+ * wrong fails, in a second run of the same world, which keeps its history.
+ */
+static bool world_is_decided(const struct program_conf *conf, struct program_result *result)
+{
+	program_run(conf, result);
+	if (result->verdict == -EOVERFLOW && !result->problems && !result->failed)
+		return false;
+	if (result->verdict || result->problems || result->failed)
+		program_expect_right(conf, result);
+	return true;
+}
+
 static void all_worlds(void **state)
 {
 	uint64_t enough = nightly() ? AT_NIGHT : BY_DAY;
 	struct program_result result;
 	struct program_conf conf;
 	struct sum sum = { 0 };
+	unsigned undecided = 0;
 
 	(void)state;
 	for (seed_now = 1; sum.ops < enough; seed_now++) {
 		world_draw(seed_now, &conf);
-		program_expect_right(&conf, &result);
-		sum_add(&sum, &conf, &result);
+		if (world_is_decided(&conf, &result))
+			sum_add(&sum, &conf, &result);
+		else
+			undecided++;
 	}
+	print_message("%u of %llu worlds could not be decided\n", undecided,
+		      (unsigned long long)seed_now - 1);
+	assert_true(undecided * 200 < seed_now);
 	seed_now = 0;
 	sum_say(&sum);
 	assert_true(sum.ops >= enough);

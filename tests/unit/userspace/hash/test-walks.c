@@ -243,13 +243,28 @@ static void batches(void **state)
 	rig_close(&rig);
 }
 
+static void image_key(void *arg, uint64_t i, void *key)
+{
+	(void)arg;
+	memcpy(key, &i, sizeof(i));
+}
+
+static void image_value(void *arg, uint64_t i, void *value)
+{
+	(void)arg;
+	(void)i;
+	memset(value, 0, 8);
+}
+
 static void image(void **state)
 {
 	const struct rig_conf conf = { .sim = 1 };
 	const uint64_t nr = 30000;
 	void *base[RIG_NODES];
-	struct far_hash_image image = {
+	const struct far_hash_attr attr = { .expected = nr };
+	struct form_image image = {
 		.nr_keys = nr, .key_len = 8, .value_len = 8, .base = base,
+		.key = image_key, .value = image_value,
 	};
 	struct far_hash_stats stats;
 	struct far_hash *hash;
@@ -263,7 +278,8 @@ static void image(void **state)
 	for (i = 0; i < RIG_NODES; i++)
 		base[i] = rig.map[i].addr;
 	task = rig_enter(&rig, 0);
-	assert_int_equal(far_hash_image(task, "t", &image, &hash), 0);
+	assert_int_equal(far_hash_create(task, "t", &attr, &hash), 0);
+	assert_int_equal(far_hash_image(task, hash, &image), 0);
 	assert_int_equal(far_hash_stat(task, hash, &stats), 0);
 	assert_int_equal(stats.keys, nr);
 	for (i = 0; i < nr; i += 97) {
@@ -274,7 +290,7 @@ static void image(void **state)
 	assert_int_equal(far_hash_get(task, hash, &nr, 8, &value, 8, &len), -ENOENT);
 	rig_check(&rig, task, NULL);
 	image.key_len = 65;
-	assert_int_equal(far_hash_image(task, "u", &image, &hash), -EINVAL);
+	assert_int_equal(far_hash_image(task, hash, &image), -EINVAL);
 	far_hash_close(hash);
 	far_leave(task);
 	assert_int_equal(rig_space_problems(&rig, 0), 0);

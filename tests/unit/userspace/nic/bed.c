@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../../../lib/nic/fault.h"
+#include "../../../lib/port.h"
+#include "../../../../userspace/nic/share.h"
 #include "../../../../userspace/nic/sim/sim.h"
 #include "../../../lib/nic/trace.h"
 
@@ -59,6 +60,21 @@ static void open_soft(struct far_nic **ret_nic)
 	assert_int_equal(far_nic_open("soft:nodes=2", why, sizeof(why), ret_nic), 0);
 }
 
+/* A program cannot call itself over soft: its NIC has one address. */
+static void open_soft_ends(struct bed_ends *ret_ends)
+{
+	uint16_t port[2] = { free_port(SOCK_DGRAM), free_port(SOCK_DGRAM) };
+	char spec[128], why[256];
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(spec, sizeof(spec), "soft:ip=10.77.1.%u/24,udp=127.0.0.1:%u:127.0.0.1:%u",
+			 i + 1, port[i], port[!i]);
+		assert_int_equal(far_nic_open(spec, why, sizeof(why), &ret_ends->nic[i]), 0);
+	}
+	ret_ends->node = "10.77.1.2";
+}
+
 static void open_sim(struct far_nic **ret_nic)
 {
 	struct far_sim_attr attr = {
@@ -73,6 +89,24 @@ static void open_sim(struct far_nic **ret_nic)
 
 	assert_int_equal(far_sim_new(&attr, why, sizeof(why), &sim), 0);
 	*ret_nic = far_sim_nic(sim, 0);
+}
+
+static void open_shared_mem(struct far_nic **ret_nic)
+{
+	open_mem(ret_nic);
+	assert_int_equal(far_nic_share(*ret_nic, 1), 0);
+}
+
+static void open_shared_soft(struct far_nic **ret_nic)
+{
+	open_soft(ret_nic);
+	assert_int_equal(far_nic_share(*ret_nic, 1), 0);
+}
+
+static void open_shared_sim(struct far_nic **ret_nic)
+{
+	open_sim(ret_nic);
+	assert_int_equal(far_nic_share(*ret_nic, 2), 0);
 }
 
 static void open_sim_adverse(struct far_nic **ret_nic)
@@ -114,6 +148,14 @@ static void open_verbs_host(struct far_nic **ret_nic)
 	open_env("FAR_TEST_HOST", ret_nic);
 }
 
+/* Calls of itself, over the same device. */
+static void open_verbs_ends(struct bed_ends *ret_ends)
+{
+	open_verbs(&ret_ends->nic[0]);
+	open_verbs(&ret_ends->nic[1]);
+	ret_ends->node = "10.78.0.1";
+}
+
 static const char *const verbs_nodes[BED_NODES] = { "10.78.0.10", "10.78.0.11:7490" };
 
 const struct bed_kind bed_kinds[] = {
@@ -121,10 +163,13 @@ const struct bed_kind bed_kinds[] = {
 	{ "trace", open_trace },
 	{ "fault", open_fault },
 	{ "fault-adverse", open_adverse },
-	{ "soft", open_soft },
+	{ "soft", open_soft, .open_ends = open_soft_ends },
 	{ "sim", open_sim },
+	{ "shared-mem", open_shared_mem },
+	{ "shared-soft", open_shared_soft },
+	{ "shared-sim", open_shared_sim },
 	{ "sim-adverse", open_sim_adverse },
-	{ "verbs", open_verbs, open_verbs_host, verbs_nodes },
+	{ "verbs", open_verbs, open_verbs_host, verbs_nodes, open_verbs_ends },
 	{ NULL, NULL },
 };
 
@@ -177,6 +222,8 @@ int bed_teardown(void **state)
 		bed->host->ops->host->unmap(bed->host, &bed->map[i]);
 		bed->host->ops->host->remove(bed->host, nodes[i], "s");
 	}
+	for (i = 0; bed->ends.node && chosen->open_ends && i < 2; i++)
+		bed->ends.nic[i]->ops->close(bed->ends.nic[i]);
 	bed->nic->ops->close(bed->nic);
 	if (bed->host != bed->nic)
 		bed->host->ops->close(bed->host);
@@ -191,6 +238,15 @@ int bed_teardown(void **state)
 	free(bed->local);
 	free(bed);
 	return 0;
+}
+
+const struct bed_ends *bed_ends(struct bed *bed)
+{
+	if (!bed->ends.node && chosen->open_ends)
+		chosen->open_ends(&bed->ends);
+	else if (!bed->ends.node)
+		bed->ends = (struct bed_ends) { { bed->nic, bed->nic }, "" };
+	return &bed->ends;
 }
 
 struct far_qset *bed_qset(struct bed *bed, unsigned depth)

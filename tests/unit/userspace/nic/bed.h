@@ -22,6 +22,12 @@
 
 struct far_sim;
 
+/* The NICs of a caller and of a server, and where the first one finds the second one. */
+struct bed_ends {
+	struct far_nic *nic[2];
+	const char *node;
+};
+
 /* How one kind of back end is made. */
 struct bed_kind {
 	const char *name;
@@ -29,6 +35,8 @@ struct bed_kind {
 	/* Where another one has the memory nodes; else NULL. Is called first. */
 	void (*open_host)(struct far_nic **ret_nic);
 	const char *const *node;	/* NULL: "0" and "1" */
+	/* NULL: a program can call itself. */
+	void (*open_ends)(struct bed_ends *ret_ends);
 };
 
 struct bed {
@@ -40,6 +48,7 @@ struct bed {
 	struct far_qset *qset;
 	uint8_t *local;			/* BED_LOCAL bytes */
 	uint32_t lkey;
+	struct bed_ends ends;		/* bed_ends() */
 };
 
 extern const struct bed_kind bed_kinds[];	/* the last has no name */
@@ -49,6 +58,9 @@ void bed_choose(const struct bed_kind *kind);
 /* cmocka's setup and teardown; *state is the bed. */
 int bed_setup(void **state);
 int bed_teardown(void **state);
+
+/* The NICs of two ends, which the first call opens unless they are the bed's. */
+const struct bed_ends *bed_ends(struct bed *bed);
 
 /* A queue set of that depth, connected to both. */
 struct far_qset *bed_qset(struct bed *bed, unsigned depth);
@@ -82,5 +94,6 @@ int suite_ops(void);
 int suite_queue(void);
 int suite_fail(void);
 int suite_thread(void);
+int suite_call(void);
 
 #endif

@@ -120,6 +120,56 @@ static void test_behind(void **state)
 	assert_int_equal(bed_far_word(bed, 0, 64), 2);
 }
 
+/* A failure that nobody has polled for has its status, whatever is posted behind it. */
+static void test_unseen(void **state)
+{
+	struct bed *bed = *state;
+	const struct far_nic_ops *ops = bed->nic->ops;
+	struct far_wr bad = bed_read(bed, BED_SIZE, 0, 8), good = bed_read(bed, 0, 8, 8);
+	struct far_qset *other = bed_qset(bed, 16);
+	struct far_wc wc[2];
+	int err;
+
+	assert_int_equal(ops->post(bed->qset, 0, &bad, 1), 0);
+	/* It fails meanwhile. */
+	ops->wait(other, ops->now(bed->nic) + 1000000);
+	err = ops->post(bed->qset, 0, &good, 1);
+	assert_true(!err || err == -ENOTCONN);
+	bed_collect(bed->qset, wc, err ? 1 : 2);
+	assert_int_equal(wc[0].status, -EFAULT);
+	if (!err)
+		assert_int_equal(wc[1].status, -ECANCELED);
+	ops->qset_free(other);
+}
+
+/*
+ * A connection breaks and is made anew by one thread, while another one posts that has not
+ * taken its failure. What it is told was cancelled is not executed after its connect().
+ */
+static void test_broken_by_another(void **state)
+{
+	struct bed *bed = *state;
+	struct far_qset *spare = bed_qset(bed, 16), *other = bed_qset(bed, 16);
+	const struct far_nic_ops *ops = bed->nic->ops;
+	struct far_wr wr = bed_faa(bed, 64, 8, 1);
+	struct far_wc wc[2];
+	uint64_t word;
+
+	assert_int_equal(bed_one(bed, 0, bed_read(bed, BED_SIZE, 0, 8)), -EFAULT);
+	assert_int_equal(ops->post(other, 0, &wr, 1), 0);
+	reconnect(bed, 0);
+	assert_int_equal(ops->post(other, 0, &wr, 1), 0);
+	bed_collect(other, wc, 2);
+	assert_int_equal(ops->connect(other, 0, &bed->peer[0]), 0);
+	word = bed_far_word(bed, 0, 64);
+	bed_nothing(other);
+	assert_int_equal(bed_far_word(bed, 0, 64), word);
+	assert_int_equal(bed_run(other, 0, &wr, 1), 0);
+	assert_int_equal(bed_far_word(bed, 0, 64), word + 1);
+	ops->qset_free(other);
+	ops->qset_free(spare);
+}
+
 /* connect() before all completions were taken: the old ones still come, first. */
 static void test_reconnect_early(void **state)
 {
@@ -215,6 +265,29 @@ static void test_attach(void **state)
 	assert_int_equal(bed->peer[0].region[0].size, BED_SIZE);
 }
 
+/* An attachment in the place of one that has ended, of whose queue sets none is left. */
+static void test_attach_again(void **state)
+{
+	struct bed *bed = *state;
+	const struct far_nic_ops *ops = bed->nic->ops;
+	const struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
+	const unsigned rights = FAR_ATTACH_READ | FAR_ATTACH_WRITE;
+	struct far_wr wr = bed_faa(bed, 64, 8, 1);
+	struct far_qset *qset;
+	struct far_peer peer;
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(ops->attach(bed->nic, bed->node[0], "s", rights, &peer), 0);
+		assert_int_equal(ops->qset_new(bed->nic, &attr, &qset), 0);
+		assert_int_equal(ops->connect(qset, 0, &peer), 0);
+		assert_int_equal(bed_run(qset, 0, &wr, 1), 0);
+		ops->qset_free(qset);
+		ops->detach(bed->nic, &peer);
+	}
+	assert_int_equal(bed_far_word(bed, 0, 64), 3);
+}
+
 static void test_claims(void **state)
 {
 	struct bed *bed = *state;
@@ -302,11 +375,15 @@ int suite_fail(void)
 		cmocka_unit_test_setup_teardown(test_local_key, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_rights, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_behind, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_unseen, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_broken_by_another, bed_setup,
+						bed_teardown),
 		cmocka_unit_test_setup_teardown(test_reconnect_early, bed_setup,
 						bed_teardown),
 		cmocka_unit_test_setup_teardown(test_reset, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_peer_dies, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_attach, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_attach_again, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_claims, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_cut, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_host, bed_setup, bed_teardown),

@@ -158,6 +158,32 @@ static void test_full(void **state)
 	ops->qset_free(qset);
 }
 
+/* Queue sets that are shallow, and full all at once. */
+static void test_shallow(void **state)
+{
+	struct bed *bed = *state;
+	const struct far_nic_ops *ops = bed->nic->ops;
+	struct far_qset *qset[6];
+	struct far_wr wr[4];
+	struct far_wc wc[4];
+	unsigned i, k;
+
+	for (i = 0; i < 4; i++)
+		wr[i] = bed_faa(bed, 64, 8 * i, 1);
+	for (i = 0; i < 6; i++)
+		qset[i] = bed_qset(bed, 4);
+	for (i = 0; i < 6; i++)
+		assert_int_equal(ops->post(qset[i], 0, wr, 4), 0);
+	for (i = 0; i < 6; i++) {
+		bed_collect(qset[i], wc, 4);
+		for (k = 0; k < 4; k++)
+			assert_int_equal(wc[k].status, 0);
+	}
+	assert_int_equal(bed_far_word(bed, 0, 64), 24);
+	for (i = 0; i < 6; i++)
+		ops->qset_free(qset[i]);
+}
+
 /* Freed with work in it: no completion, no crash, and others go on. */
 static void test_free_with_work(void **state)
 {
@@ -244,6 +270,7 @@ int suite_queue(void)
 		cmocka_unit_test_setup_teardown(test_unsignaled_room, bed_setup,
 						bed_teardown),
 		cmocka_unit_test_setup_teardown(test_full, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_shallow, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_free_with_work, bed_setup,
 						bed_teardown),
 		cmocka_unit_test_setup_teardown(test_not_connected, bed_setup,

@@ -33,7 +33,7 @@ static void other_answer(const struct other *o, const uint8_t *question)
 	struct snic_udp_addr peer;
 
 	o->port->ops->sender(o->port, &peer);
-	snic_arp_put(frame, &(struct snic_arp_say) {
+	snic_arp_put(frame, &(struct snic_arp_fields) {
 		.oper = SNIC_ARP_REPLY, .to = question + SNIC_ETH_ALEN,
 		.mac = (uint8_t[6]) { 2, 0, 0, 0, 0, 1 }, .ip = htonl(0x0a000001),
 		.target_mac = question + SNIC_ETH_ALEN, .target_ip = o->answer,

@@ -17,8 +17,10 @@
 #include <odrp/far.h>
 
 #include "../../../lib/child.h"
+#include "../../../lib/port.h"
 #include "../../../../userspace/nic/soft_priv.h"
 #include "bed.h"
+#include "refused.h"
 
 #define SIZE	65536u
 
@@ -26,9 +28,7 @@
 
 static void test_conf_bad(void **state)
 {
-	static const struct {
-		const char *spec, *says;
-	} bad[] = {
+	static const struct refused bad[] = {
 		{ "soft:nodes=33", "nodes=33: expected a number of memory nodes" },
 		{ "soft:nodes=-1", "nodes=-1: expected" },
 		{ "soft:nodes", "nodes=: expected" },
@@ -47,17 +47,9 @@ static void test_conf_bad(void **state)
 		{ "soft:connect_ms", "connect_ms=: expected" },
 		{ "soft:packet=no-such-if", "packet=no-such-if: no such network" },
 	};
-	struct far_nic *nic;
-	char why[512];
-	unsigned i;
 
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		int err = far_nic_open(bad[i].spec, why, sizeof(why), &nic);
-
-		if (err >= 0 || !strstr(why, bad[i].says))
-			fail_msg("%s: %d, \"%s\" and not \"%s\"", bad[i].spec, err, why,
-				 bad[i].says);
-	}
+	(void)state;
+	expect_refused(bad, sizeof(bad) / sizeof(bad[0]));
 }
 
 static struct far_nic *nic_open(const char *spec)
@@ -139,7 +131,7 @@ static void test_wrong_key(void **state)
 	wrong[2] = 0;
 	for (i = 0; i < 3; i++) {
 		struct far_region *region =
-			((struct soft_peer *)peer.priv)->regions.region;
+			((struct soft_peer *)peer.priv)->attach.regions.region;
 
 		region->rkey = wrong[i];
 		assert_int_equal(peer_read(nic, qset, &peer, local, lkey), -EACCES);
@@ -324,24 +316,10 @@ static void test_dgram(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-static uint16_t free_port(void)
-{
-	struct sockaddr_in addr = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t len = sizeof(addr);
-	int fd = socket(AF_INET, SOCK_DGRAM, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
-	close(fd);
-	return ntohs(addr.sin_port);
-}
-
 static void test_udp(void **state)
 {
 	struct link link = { .name = "udp", .lives = 1 };
-	uint16_t a = free_port(), b = free_port();
+	uint16_t a = free_port(SOCK_DGRAM), b = free_port(SOCK_DGRAM);
 
 	snprintf(link.ours, sizeof(link.ours),
 		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
@@ -354,7 +332,7 @@ static void test_udp(void **state)
 static void test_bad_wire(void **state)
 {
 	struct link link = { .name = "udp with faults", .lives = 1, .lossy = true };
-	uint16_t a = free_port(), b = free_port();
+	uint16_t a = free_port(SOCK_DGRAM), b = free_port(SOCK_DGRAM);
 
 	snprintf(link.ours, sizeof(link.ours),
 		 "soft:nodes=1,udp=127.0.0.1:%u:127.0.0.1:%u", a, b);
@@ -367,7 +345,18 @@ static void test_bad_wire(void **state)
 
 #define ADDERS	8u
 
-/* Adds 1 to a word each time it is told to; until nobody tells it any more. */
+/* Says which step of an adder failed: its parent sees only that it ended. */
+static bool adder_failed(const char *step, int err)
+{
+	if (err)
+		fprintf(stderr, "adder: %s: %d\n", step, err);
+	return err;
+}
+
+/*
+ * Adds 1 to a word each time it is told to, and says from which address; until nobody tells
+ * it any more.
+ */
 static int adder_work(const char *spec, int fd)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
@@ -380,19 +369,21 @@ static int adder_work(const char *spec, int fd)
 	uint32_t lkey;
 	uint8_t said;
 
-	if (read(fd, &said, 1) != 1 || far_nic_open(spec, why, sizeof(why), &nic) ||
-	    nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ | FAR_ATTACH_WRITE,
-			     &peer) ||
+	if (read(fd, &said, 1) != 1 ||
+	    adder_failed("open", far_nic_open(spec, why, sizeof(why), &nic)) ||
+	    adder_failed("attach", nic->ops->attach(nic, "10.77.0.2", "s",
+			 FAR_ATTACH_READ | FAR_ATTACH_WRITE, &peer)) ||
 	    nic->ops->mr_reg(nic, local, sizeof(local), &lkey) ||
 	    nic->ops->qset_new(nic, &attr, &qset) ||
-	    nic->ops->connect(qset, 0, &peer))
+	    adder_failed("connect", nic->ops->connect(qset, 0, &peer)))
 		return 1;
 	wr = (struct far_wr) {
 		.op = FAR_NIC_FAA, .remote = 64, .local = local, .len = 8, .lkey = lkey,
 		.arg[0] = 1, .flags = FAR_WR_SIGNALED,
 	};
 	do
-		if (client_op(qset, &wr) || write(fd, "", 1) != 1)
+		if (adder_failed("add", client_op(qset, &wr)) ||
+		    write(fd, &soft_nic_of(nic)->ip, sizeof(__be32)) != sizeof(__be32))
 			return 2;
 	while (read(fd, &said, 1) == 1);
 	return 0;
@@ -415,16 +406,18 @@ static pid_t adder_start(const char *spec, int *ret_fd)
 	return pid;
 }
 
-/* All add, at the same time. */
-static void adders_add(const int fd[ADDERS])
+/* All add, at the same time, and no two from one address. */
+static void adders_add(const int fd[ADDERS], __be32 ret_ip[ADDERS])
 {
-	uint8_t said;
-	unsigned i;
+	unsigned i, k;
 
 	for (i = 0; i < ADDERS; i++)
 		assert_int_equal(write(fd[i], "", 1), 1);
-	for (i = 0; i < ADDERS; i++)
-		assert_int_equal(read(fd[i], &said, 1), 1);
+	for (i = 0; i < ADDERS; i++) {
+		assert_int_equal(read(fd[i], &ret_ip[i], sizeof(__be32)), sizeof(__be32));
+		for (k = 0; k < i; k++)
+			assert_int_not_equal(ret_ip[i], ret_ip[k]);
+	}
 }
 
 /* Whoever comes with the address of a client that is there is not heard. */
@@ -442,33 +435,59 @@ static void pretender_fails(uint16_t port)
 	nic->ops->close(nic);
 }
 
-/* named: the clients have addresses by a table of numbers; else the memory node gives each
- * of them one. */
+/* named: the client has its address by a table of numbers; else the memory node gives it one. */
+static void adder_spec(bool named, unsigned i, uint16_t from, uint16_t to, char spec[160])
+{
+	char ip[32];
+
+	snprintf(ip, sizeof(ip), "ip=10.77.0.%u/24,", 10 + i);
+	snprintf(spec, 160, "soft:%sudp=127.0.0.1:%u:127.0.0.1:%u", named ? ip : "", from, to);
+}
+
+/* The first one dies. The other, which is the same again, has its place from now on. */
+static void adder_restarts(pid_t *pid, int *fd, pid_t again, int again_fd)
+{
+	kill(*pid, SIGKILL);
+	waitpid(*pid, NULL, 0);
+	close(*fd);
+	*pid = again;
+	*fd = again_fd;
+}
+
+/*
+ * One of them is started again while the memory node still takes it for alive, and is heard
+ * within the time that a client waits, in which no peer counts as silent: it has its address
+ * by its number, and sends from another port; or from the same one, and is given the same
+ * address for it.
+ */
 static void several_add(bool named)
 {
+	uint16_t port = free_port(SOCK_DGRAM), from = named ? 0 : free_port(SOCK_DGRAM);
+	__be32 before[ADDERS], ip[ADDERS];
+	pid_t pid[ADDERS], again;
+	int fd[ADDERS], again_fd, status;
 	struct far_host_map map;
 	struct far_nic *nic;
-	char spec[160], ip[32];
-	uint16_t port = free_port();
-	pid_t pid[ADDERS];
-	int fd[ADDERS], status;
+	char spec[160];
 	unsigned i;
 
 	for (i = 0; i < ADDERS; i++) {
-		snprintf(ip, sizeof(ip), "ip=10.77.0.%u/24,", 10 + i);
-		snprintf(spec, sizeof(spec), "soft:%sudp=127.0.0.1:0:127.0.0.1:%u",
-			 named ? ip : "", port);
+		adder_spec(named, i, i ? 0 : from, port, spec);
 		pid[i] = adder_start(spec, &fd[i]);
 	}
+	adder_spec(named, 0, from, port, spec);
+	again = adder_start(spec, &again_fd);
 	snprintf(spec, sizeof(spec), "soft:nodes=1,udp=127.0.0.1:%u", port);
 	nic = nic_open(spec);
 	assert_int_equal(nic->ops->host->create(nic, "", "s", SIZE, 0600, &map), 0);
 	assert_int_equal(nic->ops->host->publish(nic, &map), 0);
-	adders_add(fd);
-	adders_add(fd);
+	adders_add(fd, before);
+	adder_restarts(&pid[0], &fd[0], again, again_fd);
+	adders_add(fd, ip);
+	assert_memory_equal(ip, before, sizeof(ip));
 	if (named)
 		pretender_fails(port);
-	adders_add(fd);
+	adders_add(fd, ip);
 	assert_int_equal(((uint64_t *)map.addr)[8], 3 * ADDERS);
 	/* Those that were started later have the ends of the earlier ones, too. */
 	for (i = 0; i < ADDERS; i++)
@@ -494,7 +513,8 @@ static void test_udp_addresses(void **state)
 /* A memory node that gives no address, or that is not there: the sentence says what to do. */
 static void test_udp_no_address(void **state)
 {
-	uint16_t port = free_port();
+	uint16_t port = free_port(SOCK_DGRAM);
+	struct far_peer peer;
 	struct far_nic *nic;
 	char spec[160], why[256];
 
@@ -502,6 +522,11 @@ static void test_udp_no_address(void **state)
 		 port);
 	assert_int_equal(far_nic_open(spec, why, sizeof(why), &nic), -ETIMEDOUT);
 	assert_non_null(strstr(why, "or ip=ADDRESS/PREFIX here"));
+	snprintf(spec, sizeof(spec), "soft:ip=10.77.0.2/24,udp=127.0.0.1:0:127.0.0.1:%u", port);
+	nic = nic_open(spec);
+	assert_int_equal(nic->ops->attach(nic, "10.77.0.2", "s", FAR_ATTACH_READ, &peer),
+			 -EADDRNOTAVAIL);
+	nic->ops->close(nic);
 }
 
 /* ---- hellos that no client of ours says ---- */
@@ -565,7 +590,7 @@ static struct odrp_far_hello hello_of(unsigned role, uint64_t attach)
 
 static void strange_hellos(struct stranger *s)
 {
-	static const uint8_t no_roles[] = { 0, ODRP_FAR_CUT + 1, 255 };
+	static const uint8_t no_roles[] = { 0, ODRP_FAR_CALL + 1, 255 };
 	struct odrp_far_hello hello = hello_of(ODRP_FAR_ATTACH, 7), bad = hello;
 	unsigned role;
 
@@ -590,6 +615,11 @@ static void strange_hellos(struct stranger *s)
 		assert_int_equal(stranger_ask(s, &bad, sizeof(bad)),
 				 ODRP_FAR_E_MALFORMED);
 	}
+	/* A memory node offers no service. */
+	bad.role = ODRP_FAR_CALL;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_SPACE);
+	bad.rights = ODRP_FAR_CALL_MAX + 1;
+	assert_int_equal(stranger_ask(s, &bad, sizeof(bad)), ODRP_FAR_E_MALFORMED);
 	/* What a stranger knows nothing of. */
 	for (role = ODRP_FAR_QUEUE; role <= ODRP_FAR_FENCE; role++) {
 		bad = hello_of(role, 9);

@@ -17,5 +17,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	bed_choose(kind);
-	return suite_ops() + suite_queue() + suite_fail() + suite_thread();
+	return suite_ops() + suite_queue() + suite_fail() + suite_thread() +
+	       suite_call();
 }

@@ -74,8 +74,16 @@ static void open_keyed(struct far_nic **ret_nic)
 }
 
 static const char *const nodes[BED_NODES] = { "127.0.0.1", "127.0.0.2:7490" };
-static const struct bed_kind plain = { "verbs", open_plain, open_host, nodes };
-static const struct bed_kind poor = { "verbs-poor", open_poor, open_host, nodes };
+static void open_ends(struct bed_ends *ret_ends)
+{
+	fake.gids = 4;
+	open_plain(&ret_ends->nic[0]);
+	open_plain(&ret_ends->nic[1]);
+	ret_ends->node = nodes[0];
+}
+
+static const struct bed_kind plain = { "verbs", open_plain, open_host, nodes, open_ends };
+static const struct bed_kind poor = { "verbs-poor", open_poor, open_host, nodes, open_ends };
 
 static const struct bed_kind keyed = { "verbs-keyed", open_keyed, open_keyed_host, nodes };
 
@@ -517,8 +525,8 @@ int main(void)
 	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
 
 	bed_choose(&plain);
-	failed += suite_ops() + suite_queue() + suite_fail() + suite_thread();
+	failed += suite_ops() + suite_queue() + suite_fail() + suite_thread() + suite_call();
 	bed_choose(&poor);
-	failed += suite_ops() + suite_queue();
+	failed += suite_ops() + suite_queue() + suite_call();
 	return failed;
 }

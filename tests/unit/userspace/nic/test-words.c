@@ -166,19 +166,19 @@ static void test_version(void **state)
 static void wrong_key(struct far *far)
 {
 	struct soft_peer *peer = far->peer[0]->priv;
-	uint32_t right = peer->regions.region[0].rkey;
+	uint32_t right = peer->attach.regions.region[0].rkey;
 	struct far_task *task;
 	uint64_t *local;
 
 	assert_int_equal(far_enter(far, &task), 0);
 	local = far_buf(task, sizeof(*local));
-	peer->regions.region[0].rkey ^= 1;
+	peer->attach.regions.region[0].rkey ^= 1;
 	far_read(task, far_addr(0, 0), local, sizeof(*local));
 	assert_int_equal(far_sync(task), -EACCES);
 	assert_non_null(strstr(far_strerror_last(task), "soft: queue pair of thread "));
 	assert_non_null(strstr(far_strerror_last(task),
 			       " to node 0: READ failed: Permission denied, syndrome 0x13"));
-	peer->regions.region[0].rkey = right;
+	peer->attach.regions.region[0].rkey = right;
 	far_read(task, far_addr(0, 0), local, sizeof(*local));
 	assert_int_equal(far_sync(task), 0);
 	far_leave(task);

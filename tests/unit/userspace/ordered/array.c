@@ -66,7 +66,7 @@ static void step_get(struct array *array, const uint8_t *key, size_t len, size_t
 		     int there)
 {
 	size_t got = 0;
-	int err = array->conf->kind->get(array->task, array->index, key, len, array->value,
+	int err = array->conf->kind->ops->get(array->task, array->index, key, len, array->value,
 					 array->conf->value_size, &got);
 
 	assert_int_equal(err, there ? 0 : -ENOENT);
@@ -88,7 +88,7 @@ static void step_store(struct array *array, enum history_f f, uint64_t number,
 		want = -ENOENT;
 	memset(array->value, 0, array->conf->value_size);
 	array->value[0] = stamp;
-	assert_int_equal(array->conf->kind->store[f](array->task, array->index, key, len,
+	assert_int_equal(ordered_store(array->conf->kind, f, array->task, array->index, key, len,
 						     array->value,
 						     array->conf->value_size), want);
 	if (!want)
@@ -109,7 +109,7 @@ static void step(struct array *array, unsigned percent_deletes)
 	enum history_f f = kind[far_rng_below(&array->rng, 5)];
 
 	if (far_rng_below(&array->rng, 100) < percent_deletes) {
-		assert_int_equal(array->conf->kind->remove(array->task, array->index, key,
+		assert_int_equal(array->conf->kind->ops->remove(array->task, array->index, key,
 							   len), there ? 0 : -ENOENT);
 		if (there)
 			array_remove(array, at);
@@ -172,7 +172,7 @@ static void scan_some(struct array *array)
 		scan.left = scan.left < range.max ? scan.left : range.max;
 	}
 	scan.next = scan.down ? end - 1 : first;
-	assert_int_equal(array->conf->kind->scan(array->task, array->index, &range, scan_key,
+	assert_int_equal(array->conf->kind->ops->scan(array->task, array->index, &range, scan_key,
 						 &scan), 0);
 	assert_int_equal(scan.left, 0);
 }
@@ -188,7 +188,7 @@ void program_beside_array(const struct program_conf *conf, struct rig *rig)
 	unsigned i, phase;
 
 	far_rng_init(&array.rng, conf->rig.seed, 1);
-	assert_int_equal(conf->kind->create(array.task, "array", conf->key_size,
+	assert_int_equal(ordered_create(conf->kind, array.task, "array", conf->key_size,
 					    conf->value_size, &array.index), 0);
 	/* it grows, it shrinks, it grows again */
 	for (phase = 0; phase < 3; phase++) {
@@ -201,7 +201,7 @@ void program_beside_array(const struct program_conf *conf, struct rig *rig)
 		}
 		rig_check(rig, array.task, NULL);
 	}
-	conf->kind->close(array.index);
+	conf->kind->ops->close(array.index);
 	far_leave(array.task);
 	free(array.number);
 	free(array.stamp);

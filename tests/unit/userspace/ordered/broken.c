@@ -20,8 +20,10 @@ struct scene {
 	struct rig rig;
 	void *index[CLIENTS];
 	uint64_t key;
+	size_t value_len;		/* at most BROKEN_VALUE_MAX */
 	int deletes;
 	uint64_t late_ns;		/* client 1 begins so much later */
+	uint64_t value[CLIENTS][BROKEN_VALUE_MAX / 8];
 };
 
 struct hand {
@@ -30,12 +32,15 @@ struct hand {
 	int err;
 };
 
+/* A value is its key's number, in all its words. */
 static int store(struct scene *scene, struct far_task *task, unsigned client, uint64_t number)
 {
-	uint64_t key = __builtin_bswap64(number);
+	uint64_t key = __builtin_bswap64(number), *value = scene->value[client];
 
-	return scene->kind->store[HISTORY_INSERT](task, scene->index[client], &key, 8,
-						  &number, 8);
+	for (size_t i = 0; i < scene->value_len / 8; i++)
+		value[i] = number;
+	return ordered_store(scene->kind, HISTORY_INSERT, task, scene->index[client], &key, 8,
+			     value, scene->value_len);
 }
 
 static void hand_run(struct far_task *task, void *arg)
@@ -47,13 +52,12 @@ static void hand_run(struct far_task *task, void *arg)
 	if (hand->client)
 		far_sleep(task, scene->late_ns);
 	hand->err = scene->deletes ?
-		    scene->kind->remove(task, scene->index[hand->client], &key, 8) :
+		    scene->kind->ops->remove(task, scene->index[hand->client], &key, 8) :
 		    store(scene, task, hand->client, scene->key);
 }
 
 /* Keys that differ in their last byte, so that a radix tree has them in one node. */
-static void scene_open(struct scene *scene, const struct ordered_kind *kind,
-		       unsigned prefill, int deletes, uint64_t seed)
+static void scene_open(struct scene *scene, unsigned prefill, uint64_t seed)
 {
 	const struct rig_conf conf = {
 		.sim = 1, .clients = CLIENTS, .nodes = 1, .seed = seed,
@@ -62,21 +66,21 @@ static void scene_open(struct scene *scene, const struct ordered_kind *kind,
 	struct far_nic *nic;
 	unsigned i;
 
-	*scene = (struct scene) { .kind = kind, .key = 5, .deletes = deletes };
+	scene->key = 5;
 	rig_open(&scene->rig, &conf);
 	rig_leave(&scene->rig, 0);
 	assert_int_equal(far_fault_new(scene->rig.nic[0], seed, 0, &nic), 0);
 	scene->rig.nic[0] = nic;
 	rig_join(&scene->rig, 0);
 	task = rig_enter(&scene->rig, 1);
-	assert_int_equal(kind->create(task, "t", 8, 8, &scene->index[1]), 0);
+	assert_int_equal(ordered_create(scene->kind, task, "t", 8, 8, &scene->index[1]), 0);
 	for (i = 0; i < prefill; i++)
 		assert_int_equal(store(scene, task, 1, 2 * (i + 1)), 0);
-	if (deletes)
+	if (scene->deletes)
 		assert_int_equal(store(scene, task, 1, scene->key), 0);
 	far_leave(task);
 	task = rig_enter(&scene->rig, 0);
-	assert_int_equal(kind->open(task, "t", &scene->index[0]), 0);
+	assert_int_equal(scene->kind->ops->open(task, "t", &scene->index[0]), 0);
 	far_leave(task);
 }
 
@@ -97,30 +101,36 @@ static void scene_run(struct scene *scene, unsigned n, struct hand *hand)
 	far_fault_fail_at(scene->rig.nic[0], 0, 0);
 }
 
+/* The key is there, with its whole value, or it is not. */
+static void expect(struct scene *scene, struct far_task *task, uint64_t number, int err)
+{
+	uint64_t key = __builtin_bswap64(number), *value = scene->value[1];
+
+	assert_int_equal(scene->kind->ops->get(task, scene->index[1], &key, 8, value,
+					       scene->value_len, NULL), err);
+	for (size_t i = 0; !err && i < scene->value_len / 8; i++)
+		assert_int_equal(value[i], number);
+}
+
 static void scene_close(struct scene *scene, unsigned prefill)
 {
 	struct far_task *task = rig_enter(&scene->rig, 1);
-	uint64_t key = __builtin_bswap64(scene->key), value;
 	unsigned i;
 
-	assert_int_equal(scene->kind->get(task, scene->index[1], &key, 8, &value, 8, NULL),
-			 scene->deletes ? -ENOENT : 0);
-	for (i = 0; i < prefill; i++) {
-		key = __builtin_bswap64(2 * (uint64_t)(i + 1));
-		assert_int_equal(scene->kind->get(task, scene->index[1], &key, 8, &value, 8,
-						  NULL), 0);
-	}
+	expect(scene, task, scene->key, scene->deletes ? -ENOENT : 0);
+	for (i = 0; i < prefill; i++)
+		expect(scene, task, 2 * (i + 1), 0);
 	assert_int_equal(rig_problems(&scene->rig, task), 0);
 	far_leave(task);
 	rig_leave(&scene->rig, 0);
 	assert_int_equal(rig_space_problems(&scene->rig, 1), 0);
 	for (i = 0; i < CLIENTS; i++)
-		scene->kind->close(scene->index[i]);
+		scene->kind->ops->close(scene->index[i]);
 	rig_close(&scene->rig);
 }
 
-unsigned broken_everywhere(const struct ordered_kind *kind, unsigned prefill, int deletes,
-			   unsigned last)
+unsigned broken_everywhere(const struct ordered_kind *kind, unsigned prefill,
+			   size_t value_len, int deletes, unsigned last)
 {
 	const int too_late = deletes ? -ENOENT : -EEXIST;
 	unsigned n, unknown = 0;
@@ -129,8 +139,11 @@ unsigned broken_everywhere(const struct ordered_kind *kind, unsigned prefill, in
 
 	for (n = 0; n < last * LATER; n++) {
 		alarm(HANGS);
-		scene_open(&scene, kind, prefill, deletes, n);
-		scene.late_ns = n % LATER * LATER_NS;
+		scene = (struct scene) {
+			.kind = kind, .value_len = value_len, .deletes = deletes,
+			.late_ns = n % LATER * LATER_NS,
+		};
+		scene_open(&scene, prefill, n);
 		scene_run(&scene, 1 + n / LATER, hand);
 		assert_true(!hand[1].err || hand[1].err == too_late);
 		/* one has done it, and knows that, unless it does not know what it did */

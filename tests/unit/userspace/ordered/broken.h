@@ -8,12 +8,14 @@
 
 #include "program.h"
 
+#define BROKEN_VALUE_MAX	17000u
+
 /*
- * The key is inserted, or deleted, between `prefill` others: by one of the two. Afterwards
- * nothing is wrong, in nobody's hands, or waited for. Fails else. Returns how often client
- * 0 did not know what it had done.
+ * All values have value_len bytes, a multiple of 8. The key is inserted, or deleted, between
+ * `prefill` others: by one of the two. Afterwards nothing is wrong, in nobody's hands, or
+ * waited for. Fails else. Returns how often client 0 did not know what it had done.
  */
-unsigned broken_everywhere(const struct ordered_kind *kind, unsigned prefill, int deletes,
-			   unsigned last);
+unsigned broken_everywhere(const struct ordered_kind *kind, unsigned prefill,
+			   size_t value_len, int deletes, unsigned last);
 
 #endif

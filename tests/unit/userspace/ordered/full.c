@@ -7,10 +7,18 @@
 #include <string.h>
 
 #include "../../../../userspace/base/rng.h"
+#include "../../../../userspace/core/alloc.h"
+#include "../../../../userspace/core/client_priv.h"
+#include "../../../../userspace/core/epoch.h"
+#include "../../../../userspace/space/class.h"
 
 #define KEYS	200000u		/* more than go in */
 #define KEY_MAX	12u
 #define REFUSED	3u		/* then a client takes the space for full */
+#define FEW	1500u		/* keys beside which all other memory is taken */
+#define FEW_LEN	40u		/* bytes of their values */
+#define AT_ONCE	8u		/* of them are deleted before what they leave is taken, too */
+#define BLOCKS	(1u << 20)
 
 struct bed {
 	const struct ordered_kind *kind;
@@ -43,8 +51,8 @@ static void bed_open(struct bed *bed)
 	rig_open(&bed->rig, &conf);
 	for (i = 0; i < bed->clients; i++) {
 		task = rig_enter(&bed->rig, i);
-		assert_int_equal(i ? bed->kind->open(task, "t", &bed->index[i]) :
-				 bed->kind->create(task, "t", sizeof(uint64_t),
+		assert_int_equal(i ? bed->kind->ops->open(task, "t", &bed->index[i]) :
+				 ordered_create(bed->kind, task, "t", sizeof(uint64_t),
 						   bed->value_len, &bed->index[i]), 0);
 		far_leave(task);
 	}
@@ -55,7 +63,7 @@ static void bed_close(struct bed *bed)
 	unsigned i;
 
 	for (i = 0; i < bed->clients; i++)
-		bed->kind->close(bed->index[i]);
+		bed->kind->ops->close(bed->index[i]);
 	rig_close(&bed->rig);
 	free(bed->stored);
 }
@@ -82,7 +90,7 @@ static int store(struct part *part, struct far_task *task, enum history_f f, uns
 	size_t len = key_of(bed, i, key);
 
 	memset(part->value, (int)i, bed->value_len);
-	return bed->kind->store[f](task, bed->index[part->client], key, len, part->value,
+	return ordered_store(bed->kind, f, task, bed->index[part->client], key, len, part->value,
 				   bed->value_len);
 }
 
@@ -91,7 +99,7 @@ static int look(struct part *part, struct far_task *task, unsigned i)
 	const struct bed *bed = part->bed;
 	uint8_t key[KEY_MAX];
 	size_t len = key_of(bed, i, key), got = 0;
-	int err = bed->kind->get(task, bed->index[part->client], key, len, part->value,
+	int err = bed->kind->ops->get(task, bed->index[part->client], key, len, part->value,
 				 bed->value_len, &got);
 
 	if (err)
@@ -100,6 +108,15 @@ static int look(struct part *part, struct far_task *task, unsigned i)
 	assert_int_equal(part->value[0], (uint8_t)i);
 	assert_memory_equal(part->value, part->value + 1, got - 1);
 	return 0;
+}
+
+/* Bytes on a node of which the task has been told how its chunks are shared out. */
+static void expect_words(const struct far_task *task)
+{
+	const char *words = far_strerror_last(task);
+
+	assert_non_null(strstr(words, "node 0 has no room for "));
+	assert_non_null(strstr(words, " KiB this client has "));
 }
 
 static void part_fill(struct far_task *task, void *arg)
@@ -116,6 +133,8 @@ static void part_fill(struct far_task *task, void *arg)
 		if (err == -EEXIST)	/* short keys may be equal */
 			continue;
 		assert_true(!err || err == -ENOSPC);
+		if (err)
+			expect_words(task);
 		assert_int_equal(look(part, task, i), err ? -ENOENT : 0);
 		refused += err == -ENOSPC;
 		bed->stored[i] = !err;
@@ -154,7 +173,7 @@ static void part_empty(struct far_task *task, void *arg)
 	for (i = part->client; i < KEYS; i += bed->clients) {
 		if (!bed->stored[i])
 			continue;
-		assert_int_equal(bed->kind->remove(task, bed->index[part->client], key,
+		assert_int_equal(bed->kind->ops->remove(task, bed->index[part->client], key,
 						   key_of(bed, i, key)), 0);
 		if (part->nr++ % 16 == 0)
 			assert_int_equal(look(part, task, i), -ENOENT);
@@ -204,4 +223,115 @@ void full_in_turn(const struct ordered_kind *kind, unsigned clients, size_t valu
 		      value_len, first, again);
 	assert_true(again >= first - first / 8);
 	bed_close(&bed);
+}
+
+/* ---- not one block is left ---- */
+
+struct hoard {
+	struct far_retired *block;
+	unsigned nr;
+};
+
+static void take_all_of(struct hoard *hoard, struct far_task *task, uint64_t size)
+{
+	struct far_retired *block = &hoard->block[hoard->nr];
+	int err;
+
+	for (; !(err = far_block_alloc(task, 0, size, &block->addr)); block++) {
+		block->size = size;
+		assert_true(++hoard->nr < BLOCKS);
+	}
+	assert_int_equal(err, -ENOSPC);
+}
+
+/* Blocks of each size, and what was set free before. */
+static void hoard_take(struct hoard *hoard, struct far_task *task)
+{
+	const struct far_sb *sb = &far_task_client(task)->sb[0];
+	unsigned class, before;
+	uint64_t size;
+
+	do {
+		before = hoard->nr;
+		assert_int_equal(far_reclaim(task), 0);
+		for (size = sb->chunk_size; !far_class_of(sb, size); size /= 2)
+			take_all_of(hoard, task, size);
+		for (class = far_class_of(sb, size); class; class--)
+			take_all_of(hoard, task, far_class_size(class));
+	} while (hoard->nr > before);
+}
+
+static void hoard_free(struct hoard *hoard, struct far_task *task)
+{
+	while (hoard->nr--)
+		assert_int_equal(far_block_free(task, hoard->block[hoard->nr].addr,
+					  hoard->block[hoard->nr].size), 0);
+}
+
+static void few_store(struct part *part, struct far_task *task)
+{
+	for (unsigned i = 0; i < FEW; i++) {
+		int err = store(part, task, HISTORY_INSERT, i);
+
+		assert_true(!err || err == -EEXIST);	/* short keys may be equal */
+		part->bed->stored[i] = !err;
+	}
+}
+
+/* Keys that have room in the present nodes are stored; one is refused. */
+static void few_more(struct part *part, struct far_task *task)
+{
+	unsigned i = FEW;
+	int err = 0;
+
+	for (; !err || err == -EEXIST; i++) {
+		assert_true(i < KEYS);
+		err = store(part, task, HISTORY_INSERT, i);
+		part->bed->stored[i] = !err;
+	}
+	assert_int_equal(err, -ENOSPC);
+	expect_words(task);
+}
+
+static void few_delete(struct part *part, struct far_task *task, struct hoard *hoard)
+{
+	struct bed *bed = part->bed;
+	uint8_t key[KEY_MAX];
+	unsigned i;
+
+	for (i = 0; i < KEYS; i++) {
+		if (!bed->stored[i])
+			continue;
+		if (part->nr++ % AT_ONCE == 0)
+			hoard_take(hoard, task);
+		assert_int_equal(look(part, task, i), 0);
+		assert_int_equal(bed->kind->ops->remove(task, bed->index[0], key,
+							key_of(bed, i, key)), 0);
+		assert_int_equal(look(part, task, i), -ENOENT);
+		bed->stored[i] = 0;
+	}
+}
+
+void full_deletes(const struct ordered_kind *kind)
+{
+	struct bed bed = { .kind = kind, .clients = 1, .value_len = FEW_LEN };
+	struct hoard hoard = { .block = calloc(BLOCKS, sizeof(*hoard.block)) };
+	uint8_t value[FEW_LEN];
+	struct part part = { .bed = &bed, .value = value };
+	struct far_task *task;
+
+	assert_non_null(hoard.block);
+	bed_open(&bed);
+	task = rig_enter(&bed.rig, 0);
+	few_store(&part, task);
+	hoard_take(&hoard, task);
+	few_more(&part, task);
+	few_delete(&part, task, &hoard);
+	hoard_free(&hoard, task);
+	few_store(&part, task);
+	rig_check(&bed.rig, task, NULL);
+	far_leave(task);
+	assert_int_equal(rig_space_problems(&bed.rig, 0), 0);
+	bed_close(&bed);
+	free(hoard.block);
 }

@@ -14,4 +14,10 @@
  */
 void full_in_turn(const struct ordered_kind *kind, unsigned clients, size_t value_len);
 
+/*
+ * Keys are found and deleted, each of them, while the space has no block of any size left:
+ * what a delete needs beside what it deletes, it had before. Then there is room again.
+ */
+void full_deletes(const struct ordered_kind *kind);
+
 #endif

@@ -16,6 +16,7 @@
 
 #define INDEX		"program"
 #define MAX_KEY		256u
+#define BIG		17000u		/* bytes of a value that takes trips of its own */
 
 struct program {
 	const struct program_conf *conf;
@@ -29,15 +30,9 @@ struct program {
 	atomic_ullong late;		/* operations that were */
 };
 
-/* A thread of a client. */
-struct worker {
-	struct program *program;
-	unsigned client, thread;
-};
-
 /* A task, while it works. */
 struct hand {
-	struct worker *worker;
+	struct rig_worker *worker;
 	const struct program_conf *conf;
 	const struct ordered_kind *kind;
 	struct far_task *task;
@@ -50,6 +45,32 @@ struct hand {
 	uint64_t *mine;			/* fillers that it has inserted, and may delete */
 	unsigned nr_mine;
 };
+
+/* Bytes of the longest value that a task writes. */
+static size_t longest_of(const struct program_conf *conf)
+{
+	return conf->big ? BIG : conf->value_size;
+}
+
+/* A value is its first word, in all its words. */
+static void value_make(uint64_t *value, size_t len, uint64_t word)
+{
+	for (size_t i = 0; i < len / sizeof(word); i++)
+		value[i] = word;
+}
+
+static bool value_is_whole(const void *value, size_t len)
+{
+	uint64_t first, word;
+
+	memcpy(&first, value, sizeof(first));
+	for (size_t i = 1; i < len / sizeof(word); i++) {
+		memcpy(&word, (const char *)value + i * sizeof(word), sizeof(word));
+		if (word != first)
+			return false;
+	}
+	return true;
+}
 
 /* How an answer is entered in the history. */
 static enum history_type type_of(int err)
@@ -79,7 +100,7 @@ static void hand_hurry(struct hand *hand)
 /* An answer that is neither of the map nor an unknown fate that was asked for. */
 static void hand_note(struct hand *hand, int err)
 {
-	struct worker *worker = hand->worker;
+	struct rig_worker *worker = hand->worker;
 	int may_break = hand->conf->rig.adversary & FAR_SIM_BREAK;
 
 	if (err == -ETIME && hand->conf->late_ns) {
@@ -101,9 +122,8 @@ static int fill_one(struct hand *hand, uint64_t filler)
 	size_t len = key_write(key, number, hand->conf->key_size, hand->kind->fixed);
 	int err;
 
-	memset(hand->value, 0, hand->conf->value_size);
-	hand->value[0] = number;
-	err = hand->kind->store[HISTORY_INSERT](hand->task, hand->index, key, len,
+	value_make(hand->value, hand->conf->value_size, number);
+	err = ordered_store(hand->kind, HISTORY_INSERT, hand->task, hand->index, key, len,
 						hand->value, hand->conf->value_size);
 	hand_note(hand, err);
 	if (err == -EEXIST) {
@@ -134,7 +154,7 @@ static void drain_one(struct hand *hand)
 	which = far_rng_below(&hand->rng, hand->nr_mine);
 	len = key_write(key, key_filler(hand->mine[which]), hand->conf->key_size,
 			hand->kind->fixed);
-	err = hand->kind->remove(hand->task, hand->index, key, len);
+	err = hand->kind->ops->remove(hand->task, hand->index, key, len);
 	hand_note(hand, err);
 	if (err == -ENOENT && !(hand->conf->rig.adversary & FAR_SIM_BREAK)) {
 		print_error("a filler was lost\n");
@@ -144,20 +164,31 @@ static void drain_one(struct hand *hand)
 		hand->mine[which] = hand->mine[--hand->nr_mine];
 }
 
+static int do_get(struct hand *hand, const uint8_t *key, size_t key_len)
+{
+	size_t got = 0;
+	int err = hand->kind->ops->get(hand->task, hand->index, key, key_len, hand->value,
+				       longest_of(hand->conf), &got);
+
+	if (!err && !value_is_whole(hand->value, got)) {
+		print_error("a get gave a value that nobody has written\n");
+		program_fail(hand->worker->program, -EILSEQ);
+	}
+	return err;
+}
+
 static int do_op(struct hand *hand, enum history_f f, unsigned i, size_t len)
 {
 	const struct program_conf *conf = hand->conf;
 	uint8_t key[MAX_KEY];
-	size_t got = 0;
 	size_t key_len = key_write(key, key_fought(i, conf->keys), conf->key_size,
 				   hand->kind->fixed);
 
 	if (f == HISTORY_GET)
-		return hand->kind->get(hand->task, hand->index, key, key_len, hand->value,
-				       conf->value_size, &got);
+		return do_get(hand, key, key_len);
 	if (f == HISTORY_DELETE)
-		return hand->kind->remove(hand->task, hand->index, key, key_len);
-	return hand->kind->store[f](hand->task, hand->index, key, key_len, hand->value,
+		return hand->kind->ops->remove(hand->task, hand->index, key, key_len);
+	return ordered_store(hand->kind, f, hand->task, hand->index, key, key_len, hand->value,
 				    len);
 }
 
@@ -168,10 +199,21 @@ static int do_modify(struct hand *hand, enum history_f f, unsigned i, size_t len
 	uint8_t key[MAX_KEY];
 	size_t key_len = key_write(key, key_fought(i, hand->conf->keys),
 				   hand->conf->key_size, hand->kind->fixed);
-	int err = hand->kind->modify(hand->task, hand->index, key, key_len, change_key,
+	int err = hand->kind->ops->modify(hand->task, hand->index, key, key_len, change_key,
 				     &change);
 
 	return change_done(&change, hand->value, err);
+}
+
+static size_t some_length(struct hand *hand)
+{
+	const struct program_conf *conf = hand->conf;
+
+	if (conf->big && !far_rng_below(&hand->rng, conf->big))
+		return BIG;
+	if (hand->kind->fixed)
+		return conf->value_size;
+	return 8 * (1 + far_rng_below(&hand->rng, conf->value_size / 8));
 }
 
 static bool is_modify(struct hand *hand)
@@ -202,20 +244,18 @@ static void one_op(struct hand *hand)
 	};
 	enum history_f f = kind[far_rng_below(&hand->rng, 8)];
 	unsigned i = far_rng_below(&hand->rng, hand->conf->keys);
-	size_t len = hand->conf->value_size;
 	int writes = f != HISTORY_GET && f != HISTORY_DELETE;
 	bool modify = is_modify(hand);
+	size_t len;
 	long at;
 	int err;
 
 	if (modify && f == HISTORY_PUT)
 		f = HISTORY_RMW;
 
-	if (!hand->kind->fixed)
-		len = 8 * (1 + far_rng_below(&hand->rng, len / 8));
-	memset(hand->value, 0, hand->conf->value_size);
-	if (writes)
-		hand->value[0] = hand->writer | ++hand->values;
+	len = some_length(hand);
+	value_make(hand->value, longest_of(hand->conf),
+		   writes ? hand->writer | ++hand->values : 0);
 	at = history_invoke(hand->log, f, i, hand->value[0], 0, far_now(hand->task));
 	err = modify ? do_modify(hand, f, i, len) : do_op(hand, f, i, len);
 	hand_return(hand, at, f, hand->value[0], err);
@@ -257,8 +297,9 @@ static int seen_key(void *arg, const void *key, size_t key_len, const void *valu
 
 	memcpy(&first, value, sizeof(first));
 	if (key_write(same, number, conf->key_size, conf->kind->fixed) != key_len ||
-	    memcmp(same, key, key_len) || value_len < sizeof(first))
-		seen->wrong = "a scan gave a key that nobody has written";
+	    memcmp(same, key, key_len) || value_len < sizeof(first) ||
+	    !value_is_whole(value, value_len))
+		seen->wrong = "a scan gave a key or value that nobody has written";
 	seen_check(seen, number);
 	if (number & 1) {
 		if (first != number)
@@ -336,7 +377,7 @@ static void one_scan(struct hand *hand)
 			at[i] = history_invoke(hand->log, HISTORY_GET, i, 0, 0,
 					       far_now(hand->task));
 	}
-	err = hand->kind->scan(hand->task, hand->index, &range, seen_key, &seen);
+	err = hand->kind->ops->scan(hand->task, hand->index, &range, seen_key, &seen);
 	for (i = conf->keys; i--;)
 		if (range_has(&range, key_fought(i, conf->keys)))
 			hand_return(hand, at[i], HISTORY_GET, seen.value[i], err);
@@ -350,7 +391,7 @@ static void one_scan(struct hand *hand)
 	free(at);
 }
 
-static void hand_init(struct hand *hand, struct worker *worker, struct far_task *task)
+static void hand_init(struct hand *hand, struct rig_worker *worker, struct far_task *task)
 {
 	struct program *program = worker->program;
 	const struct program_conf *conf = program->conf;
@@ -361,7 +402,7 @@ static void hand_init(struct hand *hand, struct worker *worker, struct far_task 
 		.worker = worker, .task = task, .index = program->index[worker->client],
 		.conf = conf, .kind = conf->kind,
 		.log = &program->log[me], .writer = (uint64_t)(me + 1) << 32,
-		.value = malloc(conf->value_size),
+		.value = malloc(longest_of(conf)),
 		.mine = calloc(conf->ops + 1, sizeof(uint64_t)),
 	};
 	far_rng_init(&hand->rng, conf->rig.seed, me);
@@ -393,7 +434,7 @@ static void hand_step(struct hand *hand)
 
 static void work(struct far_task *task, void *arg)
 {
-	struct worker *worker = arg;
+	struct rig_worker *worker = arg;
 	struct hand hand;
 	unsigned i;
 
@@ -411,9 +452,9 @@ static void program_index(const struct program_conf *conf, struct far_task *task
 	int err = -EIO;
 
 	while (err == -EIO) {
-		err = conf->kind->open(task, INDEX, ret_index);
+		err = conf->kind->ops->open(task, INDEX, ret_index);
 		if (err == -ENOENT)
-			err = conf->kind->create(task, INDEX, conf->key_size,
+			err = ordered_create(conf->kind, task, INDEX, conf->key_size,
 						 conf->value_size, ret_index);
 	}
 	assert_int_equal(err, 0);
@@ -438,7 +479,7 @@ static void program_logs(struct program *program)
 /* Fillers that stay, by client 0 before the others begin. */
 static void program_prefill(struct program *program, struct far_task *task)
 {
-	struct worker worker = { program, 0, 0 };
+	struct rig_worker worker = { program, 0, 0 };
 	struct hand hand;
 	unsigned i;
 	int err;
@@ -477,61 +518,17 @@ static void program_close(struct program *program)
 	unsigned i;
 
 	for (i = 0; i < program->rig.conf.clients; i++)
-		program->conf->kind->close(program->index[i]);
+		program->conf->kind->ops->close(program->index[i]);
 	for (i = 0; i < program->nr_logs; i++)
 		free(program->log[i].op);
 	free(program->log);
 	rig_close(&program->rig);
 }
 
-/* Operations without a deadline of their own have that much time; 0: as a rule. */
-static void program_hurry(struct program *program, uint64_t late_ns)
-{
-	unsigned i;
-
-	for (i = 0; i < program->rig.conf.clients; i++)
-		program->rig.far[i]->op_ns = late_ns ? late_ns : far_op_ns(&(struct far_conf){ 0 });
-}
-
-static void program_threads(struct program *program)
-{
-	unsigned nr = program->rig.conf.clients * program->threads, i;
-	struct far_thread **thread = calloc(nr, sizeof(struct far_thread *));
-	struct worker *worker = calloc(nr, sizeof(*worker));
-
-	for (i = 0; i < nr; i++) {
-		worker[i] = (struct worker) {
-			program, i / program->threads, i % program->threads,
-		};
-		assert_int_equal(far_thread_start(program->rig.far[worker[i].client],
-						  program->conf->tasks, work, &worker[i],
-						  &thread[i]), 0);
-	}
-	if (program->conf->kill_at)
-		far_sim_kill_cn_at(program->rig.sim, 0, program->conf->kill_at);
-	for (i = 0; i < nr; i++)
-		far_thread_join(thread[i]);
-	/* who has lived until here lives on */
-	if (program->conf->kill_at)
-		far_sim_kill_cn_at(program->rig.sim, 0, 0);
-	free(thread);
-	free(worker);
-}
-
-static uint64_t ops_of_node_0(const struct program *program)
-{
-	struct far_sim_cn_stats stats;
-
-	if (!program->rig.sim)
-		return 0;
-	far_sim_stats(program->rig.sim, 0, &stats);
-	return stats.ops;
-}
-
 /* Writes each key that is fought for once more, and scans all: nothing is stuck. */
 static void program_go_on(struct program *program, struct far_task *task, unsigned client)
 {
-	struct worker worker = { program, client, 0 };
+	struct rig_worker worker = { program, client, 0 };
 	struct far_range all = { 0 };
 	struct seen seen = { .range = &all };
 	struct hand hand;
@@ -542,7 +539,7 @@ static void program_go_on(struct program *program, struct far_task *task, unsign
 	seen.hand = &hand;
 	seen.value = calloc(program->conf->keys, sizeof(uint64_t));
 	for (i = 0; i < program->conf->keys; i++) {
-		memset(hand.value, 0, program->conf->value_size);
+		value_make(hand.value, program->conf->value_size, 0);
 		do
 			err = do_op(&hand, HISTORY_PUT, i, program->conf->value_size);
 		while (err == -EIO);
@@ -550,7 +547,7 @@ static void program_go_on(struct program *program, struct far_task *task, unsign
 	}
 	do {
 		seen.given = seen.fillers = 0;
-		err = hand.kind->scan(task, hand.index, &all, seen_key, &seen);
+		err = hand.kind->ops->scan(task, hand.index, &all, seen_key, &seen);
 	} while (err == -EIO);
 	hand_note(&hand, err);
 	if (seen.wrong || seen.fillers != program->conf->prefill) {
@@ -613,12 +610,12 @@ static void run(const struct program_conf *conf, int keep, struct program_result
 	memset(result, 0, sizeof(*result));
 	program_open(&program, conf);
 	far_stats_get(program.rig.far[0], &before);
-	result->posted = ops_of_node_0(&program);
-	program_hurry(&program, conf->late_ns);
-	program_threads(&program);
-	program_hurry(&program, 0);
+	result->posted = rig_posted(&program.rig);
+	rig_run(&program.rig, &program, &(struct rig_work){
+		.threads = program.threads, .tasks = conf->tasks, .late_ns = conf->late_ns,
+		.kill_at = conf->kill_at, .work = work });
 	far_stats_get(program.rig.far[0], &after);
-	result->posted = ops_of_node_0(&program) - result->posted;
+	result->posted = rig_posted(&program.rig) - result->posted;
 	result->combined = after.combined - before.combined;
 	result->late = program.late;
 	all = history_merge(program.log, program.nr_logs, &result->ops);

@@ -10,35 +10,25 @@
 #ifndef TEST_FAR_ORDERED_PROGRAM_H
 #define TEST_FAR_ORDERED_PROGRAM_H
 
+#include "../../../../userspace/bench/index_ops.h"
 #include "../../../lib/history.h"
 #include "../hash/rig.h"
 
-#include <far/modify.h>
-#include <far/range.h>
-
-/* A kind of structure; functions as those of <far/hash.h>. */
+/* A kind of structure. */
 struct ordered_kind {
-	int (*create)(struct far_task *task, const char *name, size_t key_size,
-		      size_t value_size, void **ret_index);
-	int (*open)(struct far_task *task, const char *name, void **ret_index);
-	void (*close)(void *index);
-	int (*get)(struct far_task *task, void *index, const void *key, size_t key_len,
-		   void *value, size_t value_size, size_t *ret_len);
-	/* by HISTORY_PUT, _INSERT and _UPDATE */
-	int (*store[HISTORY_NR_F])(struct far_task *task, void *index, const void *key,
-				   size_t key_len, const void *value, size_t value_len);
-	int (*remove)(struct far_task *task, void *index, const void *key,
-		      size_t key_len);
-	int (*scan)(struct far_task *task, void *index, const struct far_range *range,
-		    int (*each)(void *arg, const void *key, size_t key_len,
-				const void *value, size_t value_len),
-		    void *arg);
-	/* NULL: there is none */
-	int (*modify)(struct far_task *task, void *index, const void *key, size_t key_len,
-		      far_modify_fn *modify, void *arg);
+	const struct index_ops *ops;
+	unsigned span;		/* as in struct index_shape */
+	int (*beside)(struct far_task *task);		/* made before it; NULL: nothing */
 	void (*variant)(void *index, unsigned variant);	/* NULL: there is none */
 	int fixed;	/* all keys have key_size bytes, and all values value_size */
 };
+
+int ordered_create(const struct ordered_kind *kind, struct far_task *task, const char *name,
+		   size_t key_size, size_t value_size, void **ret_index);
+/* f: HISTORY_PUT, _INSERT or _UPDATE. */
+int ordered_store(const struct ordered_kind *kind, enum history_f f, struct far_task *task,
+		  void *index, const void *key, size_t key_len,
+		  const void *value, size_t value_len);
 
 struct program_conf {
 	const struct ordered_kind *kind;
@@ -54,6 +44,7 @@ struct program_conf {
 	unsigned modify;		/* of 100 others, by functions */
 	size_t key_size;		/* at least 9 */
 	size_t value_size;		/* at least 8 */
+	unsigned big;			/* of so many values one is above 16,320 bytes; 0: none */
 	uint64_t pause_ns;		/* at most, between two operations */
 	uint64_t late_ns;		/* at most, until an operation's deadline; 0: none */
 	unsigned variant;

@@ -41,7 +41,7 @@ static int store(struct stopped *stopped, unsigned client, struct far_task *task
 {
 	uint64_t key = key_of(i);
 
-	return stopped->kind->store[f](task, stopped->index[client], &key, sizeof(key),
+	return ordered_store(stopped->kind, f, task, stopped->index[client], &key, sizeof(key),
 				       &value, sizeof(value));
 }
 
@@ -52,7 +52,7 @@ static int get(struct stopped *stopped, unsigned client, struct far_task *task, 
 	size_t len;
 
 	*ret_value = 0;
-	return stopped->kind->get(task, stopped->index[client], &key, sizeof(key), ret_value,
+	return stopped->kind->ops->get(task, stopped->index[client], &key, sizeof(key), ret_value,
 				  sizeof(*ret_value), &len);
 }
 
@@ -68,14 +68,14 @@ static void stopped_open(struct stopped *stopped)
 	assert_non_null(stopped->rig.nic[0]);
 	rig_join(&stopped->rig, 0);
 	task = rig_enter(&stopped->rig, 1);
-	assert_int_equal(stopped->kind->create(task, "t", 8, 8, &stopped->index[1]), 0);
+	assert_int_equal(ordered_create(stopped->kind, task, "t", 8, 8, &stopped->index[1]), 0);
 	for (i = 0; i < stopped->prefill; i++) {
 		stopped->is[i] = i + 1;
 		assert_int_equal(store(stopped, 1, task, HISTORY_INSERT, i, i + 1), 0);
 	}
 	far_leave(task);
 	task = rig_enter(&stopped->rig, 0);
-	assert_int_equal(stopped->kind->open(task, "t", &stopped->index[0]), 0);
+	assert_int_equal(stopped->kind->ops->open(task, "t", &stopped->index[0]), 0);
 	far_leave(task);
 }
 
@@ -139,7 +139,7 @@ static void second_delete(struct stopped *stopped, struct far_task *task, unsign
 	int err;
 
 	far_deadline_at(task, began + LATE_NS);
-	err = stopped->kind->remove(task, stopped->index[1], &key, sizeof(key));
+	err = stopped->kind->ops->remove(task, stopped->index[1], &key, sizeof(key));
 	second_ended(stopped, task, began, err);
 	if (!err)
 		stopped->is[i] = 0;
@@ -217,14 +217,14 @@ static uint64_t stopped_run(const struct stopped *how, struct stopped *ret_stopp
 	bad = keys_check(stopped, task);
 	problems = rig_problems(&stopped->rig, task);
 	far_leave(task);
-	stopped->kind->close(stopped->index[0]);
+	stopped->kind->ops->close(stopped->index[0]);
 	rig_leave(&stopped->rig, 0);
 	problems += rig_space_problems(&stopped->rig, 1);
 	if (bad || problems || lost_blocks)
 		fail_msg("asleep at %llu: %u keys are wrong, %llu problems, %u blocks lost",
 			 (unsigned long long)stopped->at, bad,
 			 (unsigned long long)problems, lost_blocks);
-	stopped->kind->close(stopped->index[1]);
+	stopped->kind->ops->close(stopped->index[1]);
 	rig_close(&stopped->rig);
 	return stopped->ops;
 }

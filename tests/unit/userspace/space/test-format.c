@@ -159,7 +159,7 @@ static void writes(void **state)
 	free(memory);
 }
 
-static void seal(struct far_sb *sb)
+static void sum_set(struct far_sb *sb)
 {
 	sb->checksum = XXH3_64bits(sb, offsetof(struct far_sb, checksum));
 }
@@ -178,7 +178,7 @@ static void judge(const struct far_sb *sb, uint64_t size, const char *word)
 	struct far_sb sb_ = plan(&small);		\
 							\
 	sb_.member = value;				\
-	seal(&sb_);					\
+	sum_set(&sb_);					\
 	judge(&sb_, 4 * MIB, word);			\
 } while (0)
 
@@ -188,7 +188,7 @@ static void bad_superblocks(void **state)
 
 	(void)state;
 	BAD(magic, 0, "magic");
-	BAD(version, 2, "version 2: expected 3: delete the space");
+	BAD(version, 2, "version 2: expected 4: delete the space");
 	BAD(page_shift, 0, "number");
 	BAD(page_shift, 11, "number");
 	BAD(page_shift, 17, "number");
@@ -217,7 +217,7 @@ static void bad_superblocks(void **state)
 	BAD(data_off, 2 * MIB * 4, "tables");
 	BAD(name[0], 0, "0 bytes");
 	memset(sb.name, 'x', sizeof(sb.name));
-	seal(&sb);
+	sum_set(&sb);
 	judge(&sb, 4 * MIB, "no end");
 }
 

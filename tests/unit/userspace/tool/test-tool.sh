@@ -46,7 +46,7 @@ refused() {
 # misused TEXT ARG...: as refused, with the exit status of a wrong command line.
 misused() {
 	refused "$@"
-	[[ $(grep -c . "$dir/err") -le 6 && $status = 2 ]]
+	[[ $(grep -c . "$dir/err") -le 7 && $status = 2 ]]
 	result $? "exit status 2: far ${*:2}"
 }
 
@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..214
+echo 1..228
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -173,7 +173,7 @@ misused "no back end 'bogus'; there are: mem" space create x --size 8M --nic bog
 misused "no back end 'bogus'; there are: mem" bench index --nic bogus
 misused "no back end 'bogus'; there are: mem" bench micro --nic bogus
 misused "nodes=x: expected a number" bench index --nic soft:nodes=x --keys 10
-misused "nodse: unknown; expected nodes, key, connect_ms, ip," space list --nic soft:nodse=1
+misused "nodse: unknown; expected nodes, key, keys, connect_ms, ip," space list --nic soft:nodse=1
 
 says '"errors": 0' "$far" bench index --nic soft --keys 500 --ops 500 --warm-ms 0 \
 	--workload A --json -
@@ -241,7 +241,8 @@ misused "--change-ms: expected with --threads N..M" bench index --change-ms 5
 misused "--nic 'sim:': a profile expected" bench index --nic sim:
 misused "--figure '99': 3, 4, 13" bench model --figure 99
 misused "--fit and --sweep: one of them" bench model --fit --sweep
-misused "'a/b': a name without '/' expected" space create a/b --size 8M
+misused "'a/b': a name of 1 to 36 letters" space create a/b --size 8M
+misused "'a b': a name of 1 to 36 letters" space create 'a b' --size 8M
 misused "--size SIZE expected" space create x
 misused "--node 'a': another node expected" space create x --size 8M --node a --node a
 misused "no name expected" space list extra
@@ -259,8 +260,27 @@ result $? "a standard output that is full"
 "$far" info >&- 2>"$dir/err"
 [[ $? = 1 ]]
 result $? "a standard output that is closed"
+# Calls over the software NIC, between two processes.
+port=$((20000 + RANDOM % 12000))
+"$far" rpc serve --nic "soft:udp=127.0.0.1:$port" bench >"$dir/serve" 2>&1 </dev/null &
+server=$!
+until [[ -s $dir/serve ]] || ! kill -0 $server; do
+	sleep 0.1
+done
+peer=(--nic "soft:udp=127.0.0.1:0:127.0.0.1:$port" --node 10.77.0.1)
+says " us" "$far" rpc ping "${peer[@]}" --count 2 bench
+says " 0 errors" "$far" bench rpc "${peer[@]}" --service bench --ops 100
+refused 'service "nobody": no program serves it here' rpc ping "${peer[@]}" nobody
+kill $server
+wait $server
+[[ $? = 0 && $(<"$dir/serve") = *"requests in"*"messages"* ]]
+result $? "rpc serve ends with its counts"
+misused "--node and --service expected together" bench rpc "${peer[@]}"
+says '"errors": 0' "$far" bench index --nic "$nic" --keys 1000 --ops 1000 --warm-ms 0 \
+	--threads 3 --qps 2 --json -
+misused "--qps 0: expected a number from 1 to 256" bench index --qps 0
 for command in "space create" "space serve" "space list" "space delete" "space stat" "space check" \
-	"bench micro" "bench index" "bench model"; do
+	"rpc ping" "rpc serve" "bench micro" "bench index" "bench rpc" "bench model"; do
 	# shellcheck disable=SC2086  # two words
 	described $command
 done
