@@ -32,12 +32,15 @@ static struct {
 static u8 states[BED_SLOTS];
 static u32 entries[BED_SLOTS];
 static unsigned long overflow[1];
+static struct odrp_slab slabs[BED_SLABS];
+static unsigned long taken[BED_SLABS * ODRP_WIRE_SLAB_PAGES / (8 * sizeof(long))];
+static unsigned long room[ODRP_SLAB_LEVELS][1];
 static struct odrp_stats stats;
 static struct odrp_times times;
 static struct odrp_free_cpu free_cpu;
 
 struct workqueue_struct *odrp_wq, *odrp_flush_wq, *odrp_stock_wq;
-unsigned int odrp_free_batch, odrp_free_delay_ms = 1000;
+unsigned int odrp_free_batch, odrp_free_delay_ms = 1000, odrp_move_mbps = 16;
 
 /*
  * What some programs have: test-unplug.c has the end of connections, over unplug.c, and
@@ -70,6 +73,8 @@ void odrp_beat_bye(struct odrp_sess *s)
 WEAK void odrp_beat_exit(struct odrp_sess *s) { }
 WEAK void odrp_sync_exit(struct odrp_sess *s) { }
 WEAK void odrp_keys_exit(struct odrp_sess *s) { }
+WEAK void odrp_slabs_exit(struct odrp_sess *s) { }
+WEAK int odrp_slabs_read(struct odrp_sess *s) { return 0; }
 void odrp_end_wait(const struct odrp_sess *s) { }
 
 void odrp_card_put(struct odrp_sess *s)
@@ -232,11 +237,33 @@ void bed_answer(unsigned int chain, u32 id)
 
 /* ---- the memory node ----------------------------------------------------------- */
 
+/* Returns the number of the page at a place. */
+static u32 place_page(u32 place)
+{
+	u32 nr = place / ODRP_WIRE_SLAB_PAGES, i = place % ODRP_WIRE_SLAB_PAGES;
+
+	assert_true(nr < BED_SLABS && i < BED_PLACES);
+	return nr * BED_PLACES + i;
+}
+
+/* The READ or WRITE names a page by key and address. */
+static u32 keyed_page(const struct odrp_req *req)
+{
+	u32 place = req->wr.remote_addr / PAGE_SIZE;
+
+	if (!bed.dev.places.max)
+		return entries[req->slot];
+	assert_int_equal(req->wr.rkey, 100 + place / ODRP_WIRE_SLAB_PAGES);
+	assert_true(test_bit(place, taken));
+	bed.mapped[place_page(place)] = true;
+	return place_page(place);
+}
+
 static void execute(unsigned int chain, const struct odrp_req *req)
 {
 	const struct odrp_wire_req *w = req->hdr;
 	bool keyed = bed.conn[chain].keyed;
-	u64 entry = keyed ? entries[req->slot] : be64_to_cpu(w->tt_addr) / 8;
+	u64 entry = keyed ? keyed_page(req) : be64_to_cpu(w->tt_addr) / 8;
 	u64 raddr = keyed ? req->bounce_dma :
 			    (u64)be32_to_cpu(w->raddr_hi) << 32 |
 			    be32_to_cpu(w->raddr_lo);
@@ -418,7 +445,7 @@ unsigned int bed_posted(unsigned int chain)
 
 struct page *bed_page(u64 slot)
 {
-	return &node_pages[entries[slot]];
+	return &node_pages[bed.dev.places.max ? place_page(entries[slot]) : entries[slot]];
 }
 
 const struct page *bed_sent(unsigned int chain, unsigned int nth)
@@ -529,6 +556,44 @@ void bed_init(void)
 	init_sess(&dev->sess);
 	for (c = 0; c < ODRP_WIRE_NR_CHAINS; c++)
 		init_conn(c);
+}
+
+void bed_direct(void)
+{
+	struct odrp_places *p = &bed.dev.places;
+	u32 i, nr;
+
+	memset(slabs, 0, sizeof(slabs));
+	memset(taken, 0, sizeof(taken));
+	memset(room, 0, sizeof(room));
+	*p = (struct odrp_places) {
+		.max = BED_SLABS, .slab = slabs, .taken = taken, .nr_held = BED_SLABS,
+	};
+	for (i = 0; i < ODRP_SLAB_LEVELS; i++)
+		p->room[i] = room[i];
+	for (nr = 0; nr < BED_SLABS; nr++) {
+		slabs[nr].addr = (u64)nr << ODRP_WIRE_LOG_SLAB;
+		slabs[nr].rkey = 100 + nr;
+		slabs[nr].used = ODRP_WIRE_SLAB_PAGES - BED_PLACES;
+		set_bit(nr, room[ODRP_SLAB_LEVELS - 1]);
+		for (i = BED_PLACES; i < ODRP_WIRE_SLAB_PAGES; i++)
+			set_bit(nr * ODRP_WIRE_SLAB_PAGES + i, taken);
+	}
+	for (i = 0; i < BED_SLOTS; i++)
+		entries[i] = ODRP_PLACE_NONE;
+	bed.conn[ODRP_WIRE_LOAD].keyed = bed.conn[ODRP_WIRE_MAPPED_STORE].keyed = true;
+	odrp_move_init(&bed.dev);
+	bed.dev.move.on = true;
+}
+
+u32 bed_place(u64 slot)
+{
+	return entries[slot];
+}
+
+int bed_taken(u32 slab)
+{
+	return slabs[slab].used - (int)(ODRP_WIRE_SLAB_PAGES - BED_PLACES);
 }
 
 /* ---- bios --------------------------------------------------------------------------- */

@@ -53,6 +53,17 @@ extern struct bed bed;
 /* All connections live, no slot has a page, nothing under way. */
 void bed_init(void);
 
+/*
+ * After bed_init(): pages are in direct slabs, which have BED_PLACES pages each that are free,
+ * and all others taken; see bed_place().
+ */
+#define BED_SLABS	2
+#define BED_PLACES	(BED_SLOTS / BED_SLABS)
+void bed_direct(void);
+u32 bed_place(u64 slot);
+/* How many places are taken of a slab, of those that can be free. */
+int bed_taken(u32 slab);
+
 /* Issue a bio of so many blocks from a slot on; a store's blocks hold @what. */
 struct bio *bed_store(u64 slot, unsigned int nr, char what);
 struct bio *bed_load(u64 slot, unsigned int nr);

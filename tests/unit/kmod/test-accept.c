@@ -106,7 +106,7 @@ static void test_admin(void **state)
 	REFUSED(&new_session, max_queues, cpu_to_be16(5), "max_queues", 5);
 	REFUSED(&new_session, depth, 0, "depth", 0);
 	REFUSED(&new_session, depth, cpu_to_be16(65), "depth", 65);
-	REFUSED(&new_session, resv0[1], 9, "a reserved field", 1);
+	REFUSED(&new_session, resv0, 9, "a reserved field", 1);
 	REFUSED(&new_session, features, cpu_to_be32(8), "features", 8);
 	REFUSED(&new_session, features, cpu_to_be32(ODRP_WIRE_F_LONG_BEAT), "features", 4);
 	REFUSED(&new_session, nr_slots, cpu_to_be64(999), "nr_slots", 999);
@@ -136,6 +136,59 @@ static void test_admin_keyed(void **state)
 	assert_int_equal(admin(&a, sizeof(a), &is_keyed, &bad), 0);
 	refused(&a, &old_session, "features", 1);
 	REFUSED(&is_keyed, features, 0, "features", 0);
+}
+
+/* Slabs go with long heartbeats, and without rkeys for slots. */
+static void test_admin_direct(void **state)
+{
+	const u32 all = ODRP_WIRE_F_DIRECT | ODRP_WIRE_F_KEYED | ODRP_WIRE_F_LONG_BEAT;
+	struct odrp_admin_terms may_be_direct = new_session, is_direct = old_session;
+	struct odrp_wire_admin_accept a = good_admin();
+	struct odrp_bad bad;
+
+	may_be_direct.features = all;
+	is_direct.features = ODRP_WIRE_F_DIRECT | ODRP_WIRE_F_LONG_BEAT;
+	a.dead_ms_max = a.dead_ms;
+	a.features = cpu_to_be32(is_direct.features);
+	a.keys_rkey = cpu_to_be32(7);
+	refused(&a, &may_be_direct, "log_slab", 0);
+	a.log_slab = ODRP_WIRE_LOG_SLAB + 1;
+	refused(&a, &may_be_direct, "log_slab", ODRP_WIRE_LOG_SLAB + 1);
+	a.log_slab = ODRP_WIRE_LOG_SLAB;
+	assert_int_equal(admin(&a, sizeof(a), &may_be_direct, &bad), 0);
+	assert_int_equal(admin(&a, sizeof(a), &is_direct, &bad), 0);
+	a.keys_rkey = 0;
+	refused(&a, &may_be_direct, "keys_rkey", 0);
+	a.keys_rkey = cpu_to_be32(7);
+	a.features = cpu_to_be32(all);
+	refused(&a, &may_be_direct, "features", all);
+	/* Long heartbeats may end when a session is resumed, but not this one's. */
+	a.features = cpu_to_be32(ODRP_WIRE_F_DIRECT);
+	a.dead_ms_max = 0;
+	refused(&a, &is_direct, "features", ODRP_WIRE_F_DIRECT);
+	REFUSED(&may_be_direct, log_slab, ODRP_WIRE_LOG_SLAB, "log_slab", ODRP_WIRE_LOG_SLAB);
+}
+
+/* The number of kept pages may end with an older agent, and needs long heartbeats. */
+static void test_admin_kept(void **state)
+{
+	const u32 both = ODRP_WIRE_F_KEPT | ODRP_WIRE_F_LONG_BEAT;
+	struct odrp_admin_terms may_tell = new_session, tells = old_session;
+	struct odrp_wire_admin_accept a = good_admin();
+	struct odrp_bad bad;
+
+	may_tell.features = tells.features = both;
+	REFUSED(&new_session, features, cpu_to_be32(ODRP_WIRE_F_KEPT), "features", 16);
+	a.features = cpu_to_be32(ODRP_WIRE_F_KEPT);
+	refused(&a, &may_tell, "features", ODRP_WIRE_F_KEPT);
+	a.features = 0;
+	assert_int_equal(admin(&a, sizeof(a), &tells, &bad), 0);
+	a.dead_ms_max = a.dead_ms;
+	a.features = cpu_to_be32(ODRP_WIRE_F_LONG_BEAT);
+	assert_int_equal(admin(&a, sizeof(a), &tells, &bad), 0);
+	a.features = cpu_to_be32(both);
+	assert_int_equal(admin(&a, sizeof(a), &tells, &bad), 0);
+	assert_int_equal(admin(&a, sizeof(a), &may_tell, &bad), 0);
 }
 
 static const struct odrp_admin_terms may_ask = {
@@ -361,6 +414,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_admin),
 		cmocka_unit_test(test_admin_keyed),
+		cmocka_unit_test(test_admin_direct),
+		cmocka_unit_test(test_admin_kept),
 		cmocka_unit_test(test_admin_dead_max),
 		cmocka_unit_test(test_admin_again),
 		cmocka_unit_test(test_io),

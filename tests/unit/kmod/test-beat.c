@@ -22,7 +22,9 @@ static struct ib_mr mr = { .iova = 0x1000, .rkey = 7 };
 static struct ib_pd pd;
 static struct odrp_stats stats;
 static struct odrp_wire_beat sent;
-static unsigned int nr_sent, nr_asked, nr_failed;
+static unsigned int nr_sent, nr_asked, nr_failed, nr_slab_beats, nr_held;
+static unsigned int nr_released;	/* how often waiting bios have looked again */
+static struct odrp_queue queue;
 static bool completes;		/* the NIC does, what is posted */
 
 struct workqueue_struct *odrp_wq;
@@ -32,6 +34,24 @@ struct workqueue_struct *odrp_wq;
 void odrp_reserve_collect(struct odrp_reserve *r) { }
 void odrp_sess_restock(struct odrp_sess *sess) { }
 void odrp_free_now(struct odrp_dev *d) { }
+void odrp_free_release(struct odrp_queue *q) { }
+
+bool odrp_free_wanted(struct odrp_dev *d)
+{
+	return true;
+}
+
+void odrp_issue_released(struct odrp_queue *q)
+{
+	nr_released++;
+}
+void odrp_slabs_accepted(struct odrp_sess *sess, u64 lease) { }
+void odrp_slabs_granted(struct odrp_sess *sess, const struct odrp_wire_grant *g) { }
+
+void odrp_slabs_beat(struct odrp_sess *sess, struct odrp_wire_beat *w)
+{
+	nr_slab_beats++;
+}
 
 void odrp_sess_fail(struct odrp_sess *sess, const char *fmt, ...)
 {
@@ -67,12 +87,17 @@ static u32 beat_len(void)
 	return odrp_wire_beat_len(s->features);
 }
 
-/* The heartbeat is there at once. */
+/* The heartbeat is there at once; the bitmap of held slabs is posted before it. */
 int ib_post_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 		 const struct ib_send_wr **ret_bad)
 {
-	struct ib_wc wc = { .wr_cqe = wr->wr_cqe };
+	struct ib_wc wc;
 
+	if (wr->next) {
+		nr_held++;
+		wr = wr->next;
+	}
+	wc = (struct ib_wc){ .wr_cqe = wr->wr_cqe };
 	assert_int_equal(wr->opcode, IB_WR_RDMA_WRITE);
 	assert_int_equal(wr->sg_list->length, beat_len());
 	memset(&sent, 0xee, sizeof(sent));
@@ -103,12 +128,14 @@ static void open_sess(u32 features)
 {
 	memset(&dev, 0, sizeof(dev));
 	admin = (struct odrp_conn){ .sess = s, .established = true };
-	nr_sent = nr_asked = nr_failed = 0;
+	nr_sent = nr_asked = nr_failed = nr_slab_beats = 0;
 	completes = true;
 	dev.stats = &stats;
 	dev.slots.nr = SLOTS;
 	dev.timeout_ms = 1000;
 	s->dev = &dev;
+	s->queues = &queue;
+	s->nr_queues = 1;
 	s->features = features;
 	s->pd = &pd;
 	s->admin = &admin;
@@ -210,6 +237,244 @@ static void test_long_beats(void **state)
 	close_sess();
 }
 
+/* Freed slots use pages until the answer, and have no contents. */
+static void test_kept(void **state)
+{
+	open_sess(ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_KEPT);
+	atomic64_set(&dev.lease.used, 50);
+	atomic64_set(&dev.free.pending, 8);
+	beat();
+	assert_int_equal(be64_to_cpu(sent.used), 50);
+	assert_int_equal(be64_to_cpu(sent.kept), 42);
+	/* Numbers that are read while others change them. */
+	atomic64_set(&dev.free.pending, 51);
+	beat();
+	assert_int_equal(be64_to_cpu(sent.kept), 0);
+	atomic64_set(&dev.free.pending, -1);
+	beat();
+	assert_int_equal(be64_to_cpu(sent.kept), 50);
+	/* An older agent has taken the session up again. */
+	s->features = ODRP_WIRE_F_LONG_BEAT;
+	beat();
+	assert_int_equal(be64_to_cpu(sent.kept), 0);
+	close_sess();
+}
+
+/* ---- asking ------------------------------------------------------------------------ */
+
+static void opened_asking(void)
+{
+	open_sess(ODRP_WIRE_F_LONG_BEAT | ODRP_WIRE_F_ASKS);
+	s->beat.period_ms = 1000;
+	nr_released = 0;
+	jiffies += 1000;
+	beat();
+}
+
+/* The work item as the module queues it. */
+static void run_beat(void)
+{
+	shim_flush(&s->beat.work.work);
+}
+
+static u64 wanted(void)
+{
+	return be64_to_cpu(sent.want);
+}
+
+/* It wants what it uses, a little more, and what it grows by until it can ask again. */
+static void test_want(void **state)
+{
+	u64 still;
+
+	opened_asking();
+	atomic64_set(&dev.lease.limit, 5000);
+	dev.slots.nr = 100000;
+	atomic64_set(&dev.lease.used, 200);
+	jiffies += 100;
+	beat();
+	assert_int_equal(dev.ask.rate, 2000);
+	assert_int_equal(wanted(), 200 + 128 + 300);
+	/* A limit that is about right stays. */
+	atomic64_set(&dev.lease.limit, 900);
+	beat();
+	assert_int_equal(wanted(), 900);
+	/* Nothing grows: what it wants falls, and in the end to what it uses and little more. */
+	still = wanted();
+	for (; jiffies < 100000; jiffies += 1000) {
+		atomic64_set(&dev.lease.limit, wanted());
+		beat();
+		assert_true(wanted() <= still);
+		still = wanted();
+	}
+	assert_in_range(still, 200 + 64, 200 + 2 * 128);
+	/* No more than there are slots. */
+	dev.slots.nr = 210;
+	beat();
+	assert_int_equal(wanted(), 210);
+	close_sess();
+}
+
+/* At low water heartbeats come quickly, until there are pages. */
+static void test_hurry(void **state)
+{
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE - dev.ask.low);
+	odrp_ask_if_low(&dev);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	atomic64_inc(&dev.lease.used);
+	odrp_ask_if_low(&dev);
+	assert_true(odrp_ask_hopes(&dev.ask));
+	assert_int_equal(s->beat.work.delay, 0);
+	run_beat();
+	run_beat();
+	assert_true(odrp_ask_hopes(&dev.ask));
+	assert_int_equal(nr_released, 0);
+	hear(a_grant(1, 500, 0));
+	assert_false(odrp_ask_hopes(&dev.ask));
+	assert_int_equal(nr_released, 1);
+	assert_false(dev.ask.denied);
+	close_sess();
+}
+
+static struct odrp_wire_signed_grant an_answer(u64 epoch, u64 lease, u64 heard)
+{
+	struct odrp_wire_signed_grant g = a_grant(epoch, lease, 0);
+
+	g.grant.heard = cpu_to_be32(heard);
+	return g;
+}
+
+/* A device that is denied pages waits no longer, and does not hurry before it has more. */
+static void test_denied(void **state)
+{
+	u64 first;
+
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	odrp_ask_now(&dev);
+	run_beat();
+	first = be64_to_cpu(sent.beat);
+	run_beat();
+	assert_int_equal(nr_released, 0);
+	/* A grant of before is no answer. */
+	hear(an_answer(1, FIRST_LEASE, first - 1));
+	assert_true(odrp_ask_hopes(&dev.ask));
+	hear(an_answer(2, FIRST_LEASE, first));
+	assert_int_equal(nr_released, 2);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	assert_true(dev.ask.denied);
+	/* The next heartbeat will be answered, too: it does not come earlier for that. */
+	assert_int_equal(s->beat.work.delay, s->beat.period_ms);
+	odrp_ask_now(&dev);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	/* Answers to later heartbeats change nothing; a grant of more does. */
+	hear(an_answer(3, FIRST_LEASE, first + 4));
+	odrp_ask_now(&dev);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	hear(an_answer(4, FIRST_LEASE + 1, first + 5));
+	odrp_ask_now(&dev);
+	assert_true(odrp_ask_hopes(&dev.ask));
+	close_sess();
+}
+
+/* Pages that were taken back since, and are given again, end the denial like others. */
+static void test_denied_less(void **state)
+{
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	odrp_ask_now(&dev);
+	run_beat();
+	hear(an_answer(1, FIRST_LEASE, be64_to_cpu(sent.beat)));
+	assert_true(dev.ask.denied);
+	hear(an_answer(2, FIRST_LEASE - 9, be64_to_cpu(sent.beat)));
+	assert_true(dev.ask.denied);
+	hear(an_answer(3, FIRST_LEASE, be64_to_cpu(sent.beat)));
+	assert_false(dev.ask.denied);
+	odrp_ask_now(&dev);
+	assert_true(odrp_ask_hopes(&dev.ask));
+	close_sess();
+}
+
+/* An answer that gives more, though not enough, is no denial: the device asks on. */
+static void test_too_few(void **state)
+{
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	odrp_ask_now(&dev);
+	run_beat();
+	hear(an_answer(1, FIRST_LEASE + 1, be64_to_cpu(sent.beat)));
+	assert_true(odrp_ask_hopes(&dev.ask));
+	assert_false(dev.ask.denied);
+	hear(an_answer(2, FIRST_LEASE + 1, be64_to_cpu(sent.beat)));
+	assert_false(odrp_ask_hopes(&dev.ask));
+	assert_true(dev.ask.denied);
+	close_sess();
+}
+
+/* Without an answer the hurry ends, too. */
+static void test_no_answer(void **state)
+{
+	unsigned int i;
+
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	odrp_ask_now(&dev);
+	for (i = 1; i < ODRP_ASK_ROUNDS; i++)
+		run_beat();
+	assert_int_equal(nr_released, 0);
+	assert_true(odrp_ask_hopes(&dev.ask));
+	run_beat();
+	assert_int_equal(nr_released, 1);
+	assert_true(dev.ask.denied);
+	close_sess();
+}
+
+/* With a page for each slot there is nothing to ask for. */
+static void test_all_slots(void **state)
+{
+	opened_asking();
+	dev.slots.nr = FIRST_LEASE;
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	odrp_ask_if_low(&dev);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	close_sess();
+}
+
+/* An agent that does not look for heartbeats is not asked. */
+static void test_no_hurry(void **state)
+{
+	opened_asking();
+	s->features = ODRP_WIRE_F_LONG_BEAT;
+	odrp_ask_now(&dev);
+	assert_false(odrp_ask_hopes(&dev.ask));
+	close_sess();
+}
+
+/* Stores that need pages while the session is lost wait until it has been resumed. */
+static void test_hurry_while_lost(void **state)
+{
+	unsigned int before;
+
+	opened_asking();
+	atomic64_set(&dev.lease.used, FIRST_LEASE);
+	atomic_set(&s->state, ODRP_LOST);
+	odrp_beat_stop(s);
+	before = nr_sent;
+	odrp_ask_now(&dev);
+	assert_true(odrp_ask_hopes(&dev.ask));
+	assert_false(s->beat.work.work.queued);
+	assert_int_equal(nr_sent, before);
+	atomic_set(&s->state, ODRP_LIVE);
+	beat();
+	assert_true(odrp_ask_hopes(&dev.ask));
+	assert_int_equal(s->beat.work.delay, ODRP_ASK_QUICK_MS);
+	hear(a_grant(1, 500, 0));
+	assert_false(odrp_ask_hopes(&dev.ask));
+	assert_int_equal(nr_released, 1);
+	close_sess();
+}
+
 /* A memory node that does not know more gets 64 bytes. */
 static void test_short_beats(void **state)
 {
@@ -233,6 +498,24 @@ static void test_not_completed(void **state)
 	jiffies += 2 * dev.timeout_ms;
 	beat();
 	assert_int_equal(nr_failed, 0);
+	close_sess();
+}
+
+/* A session whose making failed before it had a bitmap of slabs sends no last heartbeat. */
+static void test_bye_half_made(void **state)
+{
+	static u8 held[8];
+
+	open_sess(ODRP_WIRE_F_DIRECT | ODRP_WIRE_F_LONG_BEAT);
+	odrp_beat_bye(s);
+	assert_int_equal(nr_slab_beats, 0);
+	assert_int_equal(nr_sent, 0);
+	s->slabs.held = held;
+	nr_held = 0;
+	odrp_beat_bye(s);
+	assert_int_equal(nr_slab_beats, 1);
+	assert_int_equal(nr_held, 1);
+	assert_int_equal(nr_sent, 1);
 	close_sess();
 }
 
@@ -359,8 +642,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signed_beats),
 		cmocka_unit_test(test_long_beats),
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_want),
+		cmocka_unit_test(test_hurry),
+		cmocka_unit_test(test_denied),
+		cmocka_unit_test(test_denied_less),
+		cmocka_unit_test(test_too_few),
+		cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_all_slots),
+		cmocka_unit_test(test_no_hurry),
+		cmocka_unit_test(test_hurry_while_lost),
 		cmocka_unit_test(test_short_beats),
 		cmocka_unit_test(test_not_completed),
+		cmocka_unit_test(test_bye_half_made),
 		cmocka_unit_test(test_forged),
 		cmocka_unit_test(test_replayed),
 		cmocka_unit_test(test_half_seen),

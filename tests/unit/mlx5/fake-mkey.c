@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* CREATE_MKEY of the fake device. */
 #include "fake-priv.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 
 #define MKC	0x80
 

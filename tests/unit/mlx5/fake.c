@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include "fake-priv.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 
 #define QPC	0xc0		/* in CREATE_QP and the modifications */
 #define ADS	(QPC + 0xc0)

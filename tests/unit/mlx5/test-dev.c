@@ -7,7 +7,7 @@
 #include "fake.h"
 #include "mlx5/caps.h"
 #include "mlx5/encode.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 
 #define LOG_SQ	4
 #define LOG_RQ	2

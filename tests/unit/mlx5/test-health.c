@@ -69,8 +69,7 @@ static void open_bed(void)
 
 static void close_bed(void)
 {
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* Those that are chains: the NIC translates the others' slots. */

@@ -498,7 +498,8 @@ static void closed_early(void **state)
 	mem_unmap(&n.tt.mem);
 	mem_unmap(&n.pool.page_mem);
 	mem_unmap(&n.ring.mem);
-	free(n.pool.free);
+	free(n.pool.free.bit);
+	free(n.pool.free.block);
 	free(n.pool.owner);
 	free(n.pool.clean);
 }
@@ -732,7 +733,7 @@ static void disconnected(void **state)
 	assert_true(info.error);
 	/* Its queue pair is gone before it; another must not suffer. */
 	pair_close(&p);
-	assert_int_equal(mlx5_of(nic)->conns.first->qpn, 0);
+	assert_int_equal(mlx5_of(nic)->card.conns->qpn, 0);
 	pair_open(&p, nic, 0);
 	assert_int_equal(nic->node->ops->qp_loop(nic, p.qpn, p.qpn), 0);
 	happens(NIC_GONE, &conns[0]);
@@ -764,8 +765,7 @@ static void not_accepted(void **state)
 	pair_close(&p);
 	pair_open(&p, nic, 0);
 	cm.accept_err = -ECONNRESET;
-	assert_int_equal(nic->ops->accept(nic, id, p.qpn, NULL, 0),
-			 -ECONNRESET);
+	assert_int_equal(nic->ops->accept(nic, id, p.qpn, NULL, 0), -ECONNRESET);
 	assert_int_equal(nic->ops->qp_query(nic, p.qpn, &info), 0);
 	assert_true(info.error);
 	pair_close(&p);

@@ -316,7 +316,7 @@ static void expect_answer(const char *id, const char *expected)
 
 	for (unsigned int i = 0; i < nr_probes; i++) {
 		if (!strcmp(probes[i].id, id))
-			assert_int_equal(probes[i].ask(&card, said), 0);
+			assert_int_equal(probe_ask(&probes[i], &card, said), 0);
 	}
 	assert_string_equal(said, expected);
 }
@@ -483,7 +483,7 @@ static void no_keys(void **state)
 	for (unsigned int i = 0; i < nr_probes; i++) {
 		if (strncmp(probes[i].id, "keys-", 5))
 			continue;
-		assert_int_equal(probes[i].ask(&card, said), -EOPNOTSUPP);
+		assert_int_equal(probe_ask(&probes[i], &card, said), -EOPNOTSUPP);
 		asked++;
 	}
 	assert_int_equal(asked, 5);
@@ -497,6 +497,32 @@ static void fences(void **state)
 	expect_answer("fence-order", "does not hold: 100000 of 100000 times "
 		      "the other queue used what was there before");
 	sides_unbend();
+}
+
+/* Memory runs out at each call of each question: it cannot be asked, and leaves nothing
+ * behind.  A counter that cannot be made is an answer. */
+static void no_memory(void **state)
+{
+	unsigned int i, n, failed = 0, pds = fake.pds, mrs = fake.mrs;
+	char said[PROBE_ANSWER_MAX];
+	int r;
+
+	for (i = 0; i < nr_probes; i++) {
+		for (n = 1; ; n++) {
+			fake.fail_in = n;
+			r = probe_ask(&probes[i], &card, said);
+			if (fake.fail_in)
+				break;
+			if (r != -ENOMEM && strcmp(probes[i].id, "counter-sets"))
+				fail_msg("%s, call %u: %d", probes[i].id, n, r);
+			if (fake.pds != pds || fake.mrs != mrs)
+				fail_msg("%s, call %u: left behind", probes[i].id, n);
+			failed++;
+		}
+		assert_int_equal(r, 0);
+		fake.fail_in = 0;
+	}
+	assert_true(failed > 5 * nr_probes);
 }
 
 int main(void)
@@ -516,6 +542,7 @@ int main(void)
 		T(no_keys),
 		T(fences),
 		T(no_flush),
+		T(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,8 +61,7 @@ static void open_bed(unsigned int nodes)
 
 static void close_bed(void)
 {
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static bool status_silent(void)
@@ -178,8 +177,7 @@ static void test_end(void **state)
 {
 	open_bed(1);
 	fall_silent();
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 	fake_give_up();
 }
 

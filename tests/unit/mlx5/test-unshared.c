@@ -46,8 +46,7 @@ static void works_all_the_same(void **state)
 	load_init(&load, &bed, 0, SLOTS, 1);
 	load_run(&load, 300);
 	assert_int_equal(refused, 2 * bed_keyed);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 int main(void)

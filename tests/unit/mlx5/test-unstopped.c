@@ -76,8 +76,7 @@ static void close_bed(void)
 
 static void forget_node(unsigned int node)
 {
-	cnode_die(bed.nodes[node].cnode);
-	bed.nodes[node].cnode = NULL;
+	bed_die(&bed, node);
 }
 
 static uint64_t number(struct json_object *obj, const char *name)

@@ -452,7 +452,7 @@ static void cut_off(void **state)
 		put(text, i);
 		v = read_it();
 		assert_false(v.fences || v.keys);
-		assert_non_null(strstr(v.said, "is not one JSON object"));
+		assert_non_null(strstr(v.text, "is not one JSON object"));
 	}
 	put(text, len - 1);
 	v = read_it();
@@ -473,7 +473,7 @@ static void spoilt(void **state)
 
 		text[i / 4] = (const char[]){ 0, '"', '{', '\xff' }[i % 4];
 		put(text, len);
-		assert_true(*read_it().said);
+		assert_true(*read_it().text);
 		text[i / 4] = was;
 	}
 	free(text);

@@ -57,6 +57,7 @@ static int cm_event(void *cm, struct nic_cm_event *ret_event)
 	ret_event->type = ev.type == SNIC_CM_REQUEST ? NIC_REQUEST :
 			  ev.type == SNIC_CM_ESTABLISHED ? NIC_ESTABLISHED :
 			  NIC_GONE;
+	ret_event->answer = false;
 	ret_event->conn = conn_of(ev.id);
 	ret_event->peer_ip = ev.peer_ip;
 	ret_event->local_ip = ev.local_ip;

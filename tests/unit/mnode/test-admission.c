@@ -40,8 +40,7 @@ static void test_too_many_sessions(void **state)
 	assert_int_equal(no.status, ODRP_WIRE_E_LIMIT);
 	assert_int_equal(no.detail, 2);
 	assert_int_equal(bed.m.rejects[ODRP_WIRE_E_LIMIT], 1);
-	cnode_close(bed.nodes[0].cnode);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	bed_connect(&bed, 2, 64, 1, 7);
 	bed_close(&bed);
@@ -160,8 +159,7 @@ static void test_stock_is_shared(void **state)
 	assert_int_equal(info.depth, 3);
 	assert_int_equal(bed.m.stock.claimed, 120);
 	bed_check(&bed, 0);
-	cnode_close(bed.nodes[3].cnode);
-	bed.nodes[3].cnode = NULL;
+	bed_leave(&bed, 3);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.stock.claimed, 112);
 	bed.m.stock.claimed += 9;	/* as if somebody else had them */
@@ -201,10 +199,10 @@ static int count_ksm(struct nic *nic, uint32_t pdn, uint32_t entries,
 	return real_node->ksm_create(nic, pdn, entries, access, variant, ret_key);
 }
 
-static void count_dereg(struct nic *nic, uint32_t key)
+static int count_dereg(struct nic *nic, uint32_t key)
 {
 	nr_unmade++;
-	real_ops->mr_dereg(nic, key);
+	return real_ops->mr_dereg(nic, key);
 }
 
 /* A turn of the agent begins with that. */
@@ -529,8 +527,7 @@ static void test_drain_is_kept(void **state)
 	cnode_info(c, &info);
 	assert_true(info.drain);
 	expect_drained();
-	cnode_close(c);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	restart();
 	assert_false(bed.m.keep.adopted);
@@ -601,8 +598,7 @@ static void trespass(unsigned int which, int queue, bool write)
 	assert_true(sess_attached(bed.m.sess[0]) == (queue >= 0));
 	load_verify(&load);
 	load_run(&load, 50);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static void test_trespassers(void **state)
@@ -693,13 +689,11 @@ static void test_garbage_requests(void **state)
 			load_run(&load, 5);
 		}
 		bed_pass(&bed, 500);
-		cnode_close(c);
-		bed.nodes[0].cnode = NULL;
+		bed_leave(&bed, 0);
 		bed_settle(&bed);
 		bed_check(&bed, load.mapped);
 		load_verify(&load);
-		load_fini(&load);
-		bed_close(&bed);
+		load_close(&load, &bed);
 	}
 }
 

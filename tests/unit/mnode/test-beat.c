@@ -28,8 +28,7 @@ static void close_one(void)
 {
 	load_verify(&load);
 	bed_check(&bed, load.mapped);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static struct sess *sess(void)

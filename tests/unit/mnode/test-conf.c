@@ -356,6 +356,8 @@ static void test_spaces(void **state)
 		{ "[space a]\nnodes = 10.0.0.1, 10.0.0.1\n", "'10.0.0.1': expected up to" },
 		{ "[space a]\nnodes = 10.0.0.1 10.0.0.2\n", "nodes=10.0.0.1 10.0.0.2: " },
 		{ "[space a]\nnode = 255\n", "node=255: expected a number from 0 to 254" },
+		{ "[space a]\nreaders = b, .x\n", "readers=b, .x: '.x' is no name" },
+		{ "[space a]\nwriters = ,a\n", "writers=,a: '' is no name" },
 		{ "[space a]\npool = 1G\n", "pool: no such setting of a space" },
 		{ "[client a/b]\nweight = 1\n", "section [client a/b]: expected *, or a name" },
 		{ "[client ]\n", "section [client ]: expected *, or a name" },
@@ -383,6 +385,8 @@ static void test_spaces(void **state)
 		  "node-keys=abcdefghijklmnopqrstuvwxyz123456: expected names of 1 to 31" },
 		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2,10.0.0.3\nnode = 1\n"
 		  "node-keys = ,b\n", "node-keys=,b: expected names of 1 to 31" },
+		{ "[space a]\nsize = 4M\nnodes = 10.0.0.1,10.0.0.2\nnode = 1\n"
+		  "lost-ms = 30000\n", "space a: lost-ms: expected node-keys" },
 		{ "[client a]\nmax-pages = 7\nguaranteed-pages = 8\n",
 		  "client a: guaranteed-pages=8: expected at most max-pages=7" },
 		{ "[client *]\nguaranteed-pages = 8\n",

@@ -351,9 +351,11 @@ static void test_commands(void **state)
 		{ "[]", "expected an object with \"command\", a string" },
 		{ "{\"command\":1}", "expected an object with \"command\", a string" },
 		{ "{\"command\":\"frob\"}", "command 'frob': expected status, check, "
-		  "sessions, clients, metrics, evict, revoke, drain, undrain or delete-space" },
+		  "sessions, clients, metrics, evict, revoke, drain, undrain, "
+		  "delete-space or lost" },
 		{ "{\"command\":\"\"}", "command '': expected status, check, "
-		  "sessions, clients, metrics, evict, revoke, drain, undrain or delete-space" },
+		  "sessions, clients, metrics, evict, revoke, drain, undrain, "
+		  "delete-space or lost" },
 		{ "{\"command\":\"evict\"}",
 		  "evict: expected \"session\", the number of a session" },
 		{ "{\"command\":\"evict\",\"session\":\"1\"}",
@@ -401,16 +403,58 @@ static char *line_of(struct json_object *obj)
 /* A session, as chains or as keys find its pages. */
 static struct json_object *sessions_of(bool keyed, uint64_t loads, uint64_t stores)
 {
-	struct json_object *obj = object_of("status"), *chains;
+	struct json_object *obj = object_of("status"), *chains, *use;
 	struct json_object *s = first_session(obj);
 
 	change(s, "keyed", json_object_new_boolean(keyed));
-	change(s, "used", json_object_new_int(512));
+	change(s, "used", json_object_new_int(640));
 	change(s, "lease", json_object_new_int(1024));
+	assert_true(__real_json_object_object_get_ex(s, "use", &use));
+	change(use, "used", json_object_new_int(512));
+	change(use, "held", json_object_new_int(1024));
 	assert_true(__real_json_object_object_get_ex(s, "chains", &chains));
 	change(chains, "load", json_object_new_uint64(loads));
 	change(chains, "unmapped_store", json_object_new_uint64(stores));
 	return obj;
+}
+
+static struct json_object *use_of(struct json_object *obj)
+{
+	struct json_object *use;
+
+	assert_true(__real_json_object_object_get_ex(obj, "use", &use));
+	return use;
+}
+
+static void use_set(struct json_object *obj, uint64_t used_s, uint64_t held_s, uint64_t peak)
+{
+	change(use_of(obj), "used_page_s", json_object_new_uint64(used_s));
+	change(use_of(obj), "held_page_s", json_object_new_uint64(held_s));
+	change(use_of(obj), "peak_used", json_object_new_uint64(peak));
+	change(use_of(obj), "peak_held", json_object_new_uint64(1024));
+}
+
+/* The average is that of the time between two looks. */
+static void test_top_use(void **state)
+{
+	struct json_object *from = sessions_of(false, 0, 0), *to = sessions_of(false, 0, 0);
+	char line[MNODE_TOP_LINE];
+
+	use_set(from, 900, 1000, 512);
+	use_set(to, 1000, 1400, 512);
+	assert_true(mnode_top_use_line(use_of(from), use_of(to), line));
+	assert_string_equal(line, "used / held: 25.0 % by time; at the peak 50.0 %, "
+			    "2.0 of 4.0 MB");
+	/* No time has passed; an agent that does not count. */
+	assert_false(mnode_top_use_line(use_of(to), use_of(to), line));
+	assert_false(mnode_top_use_line(NULL, NULL, line));
+	/* The largest numbers fit a terminal. */
+	use_set(to, 1400, 1500, 1u << 28);
+	change(use_of(to), "peak_held", json_object_new_int64(1u << 28));
+	assert_true(mnode_top_use_line(use_of(from), use_of(to), line));
+	assert_true(strlen(line) <= 80);
+	json_object_put(from);
+	json_object_put(to);
 }
 
 /* What a column says; it ends where its title does. */
@@ -441,7 +485,7 @@ static void test_top_line(void **state)
 	column("MAPD/S", line, "0");
 	column("UNMP/S", line, "0");
 	column("USED MB", line, "2.0");
-	column("LEASED", line, "4.0");
+	column("HELD MB", line, "4.0");
 	assert_non_null(strstr(line, " live "));
 	/* A counter that has begun anew; and no time. */
 	mnode_top_line(first_session(to), first_session(from), 2000000000, line);
@@ -450,7 +494,7 @@ static void test_top_line(void **state)
 	column("LOAD/S", line, "0");
 	/* The largest numbers fit a terminal. */
 	change(first_session(to), "silent_ms", json_object_new_int64(89999999));
-	change(first_session(to), "used", json_object_new_int64(1u << 28));
+	change(use_of(first_session(to)), "used", json_object_new_int64(1u << 28));
 	mnode_top_line(first_session(from), first_session(to), 2000000000, line);
 	column("USED MB", line, "1048576");
 	column("SILENT", line, "90M");
@@ -475,6 +519,8 @@ static void test_top_json(void **state)
 	struct json_object *from = sessions_of(true, 0, 0);
 	struct json_object *to = sessions_of(true, 0, 10), *obj;
 
+	use_set(first_session(from), 100, 200, 512);
+	use_set(first_session(to), 200, 400, 512);
 	obj = mnode_top_json(first_session(from), first_session(to), 500000000);
 	change(obj, "peer", NULL);
 	change(obj, "silent_ms", NULL);
@@ -483,8 +529,9 @@ static void test_top_json(void **state)
 						JSON_C_TO_STRING_PLAIN),
 		"{\"peer\":null,\"state\":\"live\",\"loads_per_s\":null,"
 		"\"mapped_stores_per_s\":null,\"unmapped_stores_per_s\":20.0,"
-		"\"invalidates_per_s\":0.0,\"used_pages\":512,"
-		"\"lease_pages\":1024,\"want_pages\":null,\"silent_ms\":null}");
+		"\"invalidates_per_s\":0.0,\"used_pages\":640,"
+		"\"lease_pages\":1024,\"want_pages\":null,\"silent_ms\":null,"
+		"\"kept_pages\":512,\"held_pages\":1024,\"used_percent\":50.0}");
 	json_object_put(obj);
 	json_object_put(to);
 	json_object_put(from);
@@ -546,6 +593,7 @@ int main(void)
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_drain),
+		cmocka_unit_test(test_top_use),
 		cmocka_unit_test(test_top_line),
 		cmocka_unit_test(test_top_json),
 		cmocka_unit_test(test_top),

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "../../lib/child.h"
+#include "../../lib/port.h"
 #include "bed/load.h"
 
 #define PATIENCE_MS	60000
@@ -121,22 +122,6 @@ static double number(struct json_object *obj, const char *a, const char *b)
 
 /* ---- world ------------------------------------------------------------------------- */
 
-/* A port that nobody listens on. */
-static uint16_t free_port(void)
-{
-	struct sockaddr_in addr = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t len = sizeof(addr);
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&addr, len), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
-	close(fd);
-	return ntohs(addr.sin_port);
-}
-
 /* What the agent serves is in line[]. */
 static void get_metrics(void)
 {
@@ -187,7 +172,7 @@ static void start_mnoded(bool kept)
 
 	write_conf("# nothing\n");
 	snprintf(conf, sizeof(conf), "%s/conf", dir);
-	w.metrics_port = free_port();
+	w.metrics_port = free_port(SOCK_STREAM);
 	snprintf(metrics, sizeof(metrics), "127.0.0.1:%u", w.metrics_port);
 	snprintf(nic, sizeof(nic), "soft:ip=10.77.0.1/24,dgram=%s/m:%s/c", dir,
 		 dir);
@@ -680,11 +665,12 @@ static void test_left_over(void **state)
 	assert_int_equal(run_until_there(argv + 2, true), 0);
 	assert_non_null(strstr(line, "a file too many, of name odrp-state"));
 	assert_non_null(strstr(line, "a file too many, of name other"));
-	assert_non_null(strstr(line, "whose pages are lost"));
+	assert_non_null(strstr(line, "all pages and spaces are lost"));
 	rmdir(run_dir);
 	run_until_there(argv, false);
-	assert_non_null(strstr(line, "whose pages the service manager has: it keeps them "
-			       "for a restart, and drops them if the unit is stopped"));
+	assert_non_null(strstr(line, "the service manager has all pages and spaces: it "
+			       "keeps them for a restart, and drops them if the unit is "
+			       "stopped"));
 	rmdir(run_dir);
 }
 

@@ -24,8 +24,7 @@ static void test_all_are_back(void **state)
 				 0);
 		bed_drop(&bed, 0, 3);
 	}
-	cnode_close(bed.nodes[0].cnode);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_int_equal(bed.m.sess_left, 1);

@@ -471,8 +471,7 @@ static void test_leave(void **state)
 	open_some(&o, 2);
 	load_run(&loads[0], 500);
 	load_run(&loads[1], 500);
-	cnode_close(bed.nodes[0].cnode);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_int_equal(bed.m.sess_left, 1);

@@ -468,8 +468,7 @@ static void test_resume(void **state)
 		assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, slot, page), 0);
 		assert_true(bed_is(page, 0, slot, 1));
 	}
-	cnode_close(c);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	assert_int_equal(nr_live(), nr_tables());
 	bed_check(&bed, 0);

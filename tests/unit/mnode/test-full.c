@@ -346,8 +346,7 @@ static void close_all(void)
 	bed_settle(&bed);
 	bed_check(&bed, mapped());
 	for (i = 0; i < KEEPERS; i++) {
-		cnode_close(bed.nodes[i].cnode);
-		bed.nodes[i].cnode = NULL;
+		bed_leave(&bed, i);
 	}
 	bed_settle(&bed);
 	bed_check(&bed, 0);

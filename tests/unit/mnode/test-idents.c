@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include <peer/idents.h>
+#include "../../../userspace/host/idents.h"
 
 static char dir[] = "ids-XXXXXX";
 static struct idents idents;
 static unsigned int nr_bad;
 static char last_bad[SECRET_WHY_MAX];
 
-static void note_bad(const char *why)
+static void note_bad(void *arg, const char *why)
 {
 	nr_bad++;
 	snprintf(last_bad, sizeof(last_bad), "%s", why);
@@ -54,7 +54,7 @@ static void read_all(unsigned int bad)
 	char why[SECRET_WHY_MAX];
 
 	nr_bad = 0;
-	assert_int_equal(idents_read(&idents, dir, note_bad, why), 0);
+	assert_int_equal(idents_read(&idents, dir, note_bad, NULL, why), 0);
 	assert_int_equal(nr_bad, bad);
 }
 
@@ -149,10 +149,10 @@ static void test_no_directory(void **state)
 {
 	char why[SECRET_WHY_MAX] = "";
 
-	assert_int_equal(idents_read(&idents, path_of("one"), note_bad, why), -ENOTDIR);
+	assert_int_equal(idents_read(&idents, path_of("one"), note_bad, NULL, why), -ENOTDIR);
 	assert_non_null(strstr(why, "one: "));
 	assert_non_null(idents_find(&idents, "one"));
-	assert_int_equal(idents_read(&idents, path_of("none"), note_bad, why), 0);
+	assert_int_equal(idents_read(&idents, path_of("none"), note_bad, NULL, why), 0);
 	assert_null(idents_find(&idents, "one"));
 }
 

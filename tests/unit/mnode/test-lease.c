@@ -61,7 +61,7 @@ static bool join(struct node *n, uint64_t budget, uint64_t cap)
 	size_t nr = list_all();
 
 	if (lease_open((const struct lease *const *)list, nr, budget, cap,
-		       slack, NULL, &n->lease))
+		       slack, 1, NULL, &n->lease))
 		return false;
 	n->here = true;
 	if (!late_ones || rnd() % 2)
@@ -317,33 +317,55 @@ static void test_first_lease(void **state)
 	struct lease a, b, c;
 	const struct lease *all[] = { &a, &b };
 
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, NULL, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 0, 1, NULL, &a), 0);
 	assert_int_equal(a.promised, 1000);
 	assert_int_equal(a.granted, 1000);	/* as it is told */
-	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, NULL, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 300, 0, 1, NULL, &a), 0);
 	assert_int_equal(a.granted, 300);
 	assert_int_equal(lease_keep(all, 1, 1000, 1000, &a), 0);
 	assert_int_equal(a.ceiling, 300);
-	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, NULL, &b), 0);
+	assert_int_equal(lease_open(all, 1, 1000, 5000, 0, 1, NULL, &b), 0);
 	assert_int_equal(b.granted, 350);
 	/* All is leased and used: nothing for a third one, ever. */
 	a.used = a.want = 300;
 	b.unseen = false;
 	b.promised = 0;
 	b.ceiling = b.granted = b.used = b.want = 700;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, 1, NULL, &c), -ENOSPC);
 	/* All is leased, but some lies idle: let him in and move it. */
 	b.used = b.want = 10;
-	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, NULL, &c), 0);
+	assert_int_equal(lease_open(all, 2, 1000, 5000, 0, 1, NULL, &c), 0);
 	assert_int_equal(c.granted, 0);
-	assert_int_equal(lease_open(NULL, 0, 0, 5000, 0, NULL, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 0, 0, NULL, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 1000, NULL, &c), -ENOSPC);
-	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 999, NULL, &c), 0);
+	assert_int_equal(lease_open(NULL, 0, 0, 5000, 0, 1, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 0, 0, 1, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 1000, 1, NULL, &c), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 1000, 5000, 999, 1, NULL, &c), 0);
 	assert_int_equal(c.granted, 1);
 	/* The first fill of a ring is bounded. */
-	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, NULL, &c), 0);
+	assert_int_equal(lease_open(NULL, 0, 1 << 28, 1 << 28, 0, 1, NULL, &c), 0);
 	assert_int_equal(c.granted, 1 << 22);
+}
+
+/* Pages that are of use only together: nobody is let in for less, and one unit is not halved. */
+static void test_first_units(void **state)
+{
+	struct lease_share share = { .most = 511 };
+	const struct lease *all[1];
+	struct lease a, b;
+
+	all[0] = &a;
+	assert_int_equal(lease_open(NULL, 0, 511, 5120, 0, 512, NULL, &a), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 512, 511, 0, 512, NULL, &a), -ENOSPC);
+	assert_int_equal(lease_open(NULL, 0, 5120, 5120, 0, 512, &share, &a), -EDQUOT);
+	assert_int_equal(lease_open(NULL, 0, 5120, 4096, 0, 512, NULL, &a), 0);
+	assert_int_equal(lease_keep(all, 1, 5120, 5120, &a), 0);
+	a.used = a.want = a.cap;
+	assert_int_equal(lease_open(all, 1, 4096 + 511, 5120, 0, 512, NULL, &b), -ENOSPC);
+	assert_int_equal(lease_open(all, 1, 4096 + 512, 5120, 0, 512, NULL, &b), 0);
+	assert_int_equal(b.promised, 512);
+	/* A unit that lies idle elsewhere can come. */
+	a.used = a.want = 512;
+	assert_int_equal(lease_open(all, 1, 4096 + 100, 5120, 0, 512, NULL, &b), 0);
 }
 
 /* Strangers come, and none is heard of again: they hold an eighth, and the next one is
@@ -356,7 +378,7 @@ static void test_strangers(void **state)
 	size_t i;
 
 	for (i = 0; i < 100; i++) {
-		assert_int_equal(lease_open(here, i, 16384, 8192, 64, NULL, &all[i]), 0);
+		assert_int_equal(lease_open(here, i, 16384, 8192, 64, 1, NULL, &all[i]), 0);
 		here[i] = &all[i];
 		sum += all[i].ceiling ? all[i].ceiling + 64 : 0;
 	}
@@ -373,8 +395,8 @@ static void test_broken_promise(void **state)
 	struct lease a, b, *all[] = { &a, &b };
 	const struct lease *here[] = { &a, &b };
 
-	assert_int_equal(lease_open(here, 0, 10000, 9000, 0, NULL, &a), 0);
-	assert_int_equal(lease_open(here, 1, 10000, 9000, 0, NULL, &b), 0);
+	assert_int_equal(lease_open(here, 0, 10000, 9000, 0, 1, NULL, &a), 0);
+	assert_int_equal(lease_open(here, 1, 10000, 9000, 0, 1, NULL, &b), 0);
 	assert_in_range(b.promised, 4900, 5000);
 	assert_int_equal(lease_keep(here, 2, 10000, 10000, &a), 0);
 	assert_int_equal(a.ceiling, 9000);
@@ -400,7 +422,7 @@ static void test_no_page_after_all(void **state)
 	struct lease a, *all[] = { &a };
 	const struct lease *here[] = { &a };
 
-	assert_int_equal(lease_open(NULL, 0, 1000, 500, 10, NULL, &a), 0);
+	assert_int_equal(lease_open(NULL, 0, 1000, 500, 10, 1, NULL, &a), 0);
 	assert_int_equal(lease_keep(here, 1, 1000, 20, &a), -EAGAIN);
 	lease_lower(&a, 20);
 	assert_int_equal(a.ceiling, 10);
@@ -508,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_used_is_kept),
 		cmocka_unit_test(test_grows_with_use),
 		cmocka_unit_test(test_first_lease),
+		cmocka_unit_test(test_first_units),
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_broken_promise),
 		cmocka_unit_test(test_no_page_after_all),

@@ -61,8 +61,7 @@ static void test_lives(void **state)
 		bed_connect(&bed, 0, 900, 1, 7);
 		map_all(0, 900);
 		bed_check(&bed, 900);
-		cnode_close(bed.nodes[0].cnode);
-		bed.nodes[0].cnode = NULL;
+		bed_leave(&bed, 0);
 		bed_settle(&bed);
 		assert_int_equal(bed.m.nr_sess, 0);
 		check_all_free();
@@ -125,10 +124,9 @@ static void test_cycles(void **state)
 		bed_connect(&bed, 0, 40, 2, 7);
 		map_all(0, i % 7);
 		if (i % 3)
-			cnode_close(bed.nodes[0].cnode);
+			bed_leave(&bed, 0);
 		else
-			cnode_die(bed.nodes[0].cnode);
-		bed.nodes[0].cnode = NULL;
+			bed_die(&bed, 0);
 		if (i % 3 == 0)
 			bed_pass(&bed, 1500);
 		bed_settle(&bed);
@@ -314,8 +312,7 @@ static void test_grace_ends_under_load(void **state)
 	assert_int_equal(lend_about(s), lend_goal(s));
 	bed_check(&bed, load.mapped);
 	load_verify(&load);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* An invalidate has advanced the tail, and not filled its slot: the agent, which
@@ -435,13 +432,11 @@ static void empty_ring(unsigned int queues)
 		assert_int_equal(cnode_do(c, slot % queues,
 					  ODRP_WIRE_UNMAPPED_STORE, slot,
 					  page), 0);
-	cnode_close(c);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	bed_check(&bed, load.mapped);
 	assert_int_equal(bed.m.sess[0]->id, 2);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static void test_empty_ring(void **state)
@@ -490,8 +485,7 @@ static void test_dropped_pages(void **state)
 	bed_check(&bed, load.mapped);
 	load_run(&load, 100);
 	load_verify(&load);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* An unmapped store to any byte of the table. */
@@ -600,8 +594,7 @@ static void test_register_left_in_table(void **state)
 		assert_int_equal(cnode_reconnect(c, 0,
 				 ODRP_WIRE_MAPPED_STORE, &no), 0);
 	}
-	cnode_close(c);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	check_all_free();
 	assert_int_equal(bed.m.stock.claimed, 0);
@@ -678,8 +671,7 @@ static void test_others_run_on(void **state)
 	bed_settle(&bed);
 	bed_check(&bed, load.mapped);
 	load_verify(&load);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* ---- a fence of the NIC ------------------------------------------------------------- */

@@ -42,8 +42,7 @@ static void open_asking(uint32_t ms, bool short_beats, bool bare)
 
 static void close_bed(void)
 {
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* The compute node stands still for ms, and then goes on. */

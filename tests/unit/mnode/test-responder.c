@@ -63,8 +63,8 @@ static unsigned int nr_places(__be32 ip)
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < RESPONDER_PLACES; i++)
-		nr += bed.m.responder.place[i].state != RESPONDER_FREE &&
-		      bed.m.responder.place[i].ends.cnode_ip == ip;
+		nr += bed.m.responder.place[i].accept.state != FAR_ACCEPT_NONE &&
+		      bed.m.responder.place[i].accept.ends.cnode_ip == ip;
 	return nr;
 }
 
@@ -101,7 +101,7 @@ static void close_bed(void)
 	unsigned int i;
 
 	for (i = 0; i < RESPONDER_PLACES; i++)
-		bed.m.responder.place[i].state = RESPONDER_FREE;
+		bed.m.responder.place[i].accept.state = FAR_ACCEPT_NONE;
 	bed.m.responder.nr_taken = 0;
 	bed_close(&bed);
 }

@@ -14,6 +14,7 @@
 #include <adopt.h>
 #include "bed/cut.h"
 #include "bed/load.h"
+#include "killed.h"
 #include "../../lib/child.h"
 
 #define SLOTS	300
@@ -144,8 +145,7 @@ static void test_random_points(void **state)
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_true(sess()->lease.reachable);
 	load_verify(&load);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* ---- several sessions ------------------------------------------------------------ */
@@ -189,18 +189,6 @@ static void test_two_sessions(void **state)
 
 /* ---- the agent's own writes ------------------------------------------------------ */
 
-/* Files as they were before the nth of these; 0: not yet. */
-static unsigned int nr_writes, kill_at;
-static int killed_fd[KEEP_FILES];
-
-static void wrote(void)
-{
-	if (kill_at && ++nr_writes == kill_at)
-		bed_copy_kept(&bed, killed_fd);
-}
-
-void __real_keep_own(struct keep *k, uint64_t nr, uint16_t owner);
-void __wrap_keep_own(struct keep *k, uint64_t nr, uint16_t owner);
 void __real_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
 void __wrap_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec);
 void __real_keep_drop(struct keep *k, uint16_t owner);
@@ -210,26 +198,20 @@ void __real_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
 void __wrap_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
 		       uint64_t ceiling);
 
-void __wrap_keep_own(struct keep *k, uint64_t nr, uint16_t owner)
-{
-	wrote();
-	__real_keep_own(k, nr, owner);
-}
-
 /* Also between its words: what it has of them before the last one does not count. */
 void __wrap_keep_put(struct keep *k, uint16_t owner, const struct keep_record *rec)
 {
 	volatile struct keep_record *to = &k->record[owner - 1];
 
-	wrote();
+	killed_write();
 	memset((void *)to, 0xee, offsetof(struct keep_record, valid));
-	wrote();
+	killed_write();
 	__real_keep_put(k, owner, rec);
 }
 
 void __wrap_keep_drop(struct keep *k, uint16_t owner)
 {
-	wrote();
+	killed_write();
 	__real_keep_drop(k, owner);
 }
 
@@ -239,7 +221,7 @@ void __wrap_keep_lease(struct keep *k, uint16_t owner, uint64_t granted,
 	volatile struct keep_record *rec = keep_record(k, owner);
 
 	if (rec && (rec->granted != granted || rec->ceiling != ceiling))
-		wrote();
+		killed_write();
 	__real_keep_lease(k, owner, granted, ceiling);
 }
 
@@ -262,10 +244,8 @@ static void live_a_little(void)
 	bed.want = 0;
 	manager_kill(&bed.m, sess(), WHY_EVICTED);
 	bed_settle(&bed);
-	cnode_die(c);
-	bed.nodes[0].cnode = NULL;
-	cnode_close(bed.nodes[1].cnode);
-	bed.nodes[1].cnode = NULL;
+	bed_die(&bed, 0);
+	bed_leave(&bed, 1);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
 }
@@ -291,16 +271,14 @@ static bool killed_at(unsigned int n, unsigned int *sessions)
 	struct bed_options o;
 	uint64_t mapped = 0;
 	unsigned int i;
+	bool killed;
 
 	bed_options(&o);
 	bed_open(&bed, &o, 2);
-	nr_writes = 0;
-	kill_at = n;
+	killed_begin(&bed, n);
 	live_a_little();
-	kill_at = 0;
-	if (nr_writes >= n) {
-		bed_restart(&bed, killed_fd);
-		bed_settle(&bed);
+	killed = killed_end(&bed);
+	if (killed) {
 		for (i = 0; i < bed.m.nr_sess; i++) {
 			check_contents(bed.m.sess[i]);
 			mapped += mapped_of(bed.m.sess[i]);
@@ -314,7 +292,7 @@ static bool killed_at(unsigned int n, unsigned int *sessions)
 		assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
 	}
 	bed_close(&bed);
-	return nr_writes >= n;
+	return killed;
 }
 
 /* Each of the first, then each so many-th: pages in a row are one like the other. */
@@ -365,8 +343,11 @@ static void test_named_twice(void **state)
 static void test_not_its_page(void **state)
 {
 	struct cnode *c = one_page();
+	uint64_t nobodys = 0;
 
-	sess()->tt.entries[7] = htobe64(page_addr(bed.m.pool.free[0]));
+	while (bed.m.pool.owner[nobodys] != POOL_NOBODY)
+		nobodys++;
+	sess()->tt.entries[7] = htobe64(page_addr(nobodys));
 	restart();
 	expect_lost(c);
 }

@@ -41,8 +41,7 @@ static void resume(struct cnode *c)
 
 static void leave(void)
 {
-	cnode_close(bed.nodes[0].cnode);
-	bed.nodes[0].cnode = NULL;
+	bed_leave(&bed, 0);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
 }
@@ -124,8 +123,7 @@ static void survive(enum loss how)
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_true(sess()->lease.reachable);
 	bed_check(&bed, load.mapped);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static void test_survives(void **state)
@@ -180,8 +178,7 @@ static void test_goodbye(void **state)
 	leave();
 	assert_int_equal(bed.m.sess_left, 1);
 	bed_check(&bed, 0);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* Who is asked to leave may come back for its pages, and is asked again. */
@@ -276,8 +273,7 @@ static void test_refused(void **state)
 	resume(c);
 	load_verify(&load);
 	bed_check(&bed, load.mapped);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static void test_too_late(void **state)
@@ -300,8 +296,7 @@ static void test_too_late(void **state)
 	bed_check(&bed, 0);
 	assert_int_equal(cnode_resume(c, &no), -ECONNREFUSED);
 	assert_int_equal(no.status, ODRP_WIRE_E_SESSION);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 static void test_evicted(void **state)

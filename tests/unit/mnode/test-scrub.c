@@ -74,8 +74,7 @@ static void fill_slots(unsigned int node, uint64_t nr)
 
 static void go_away(unsigned int node)
 {
-	cnode_close(bed.nodes[node].cnode);
-	bed.nodes[node].cnode = NULL;
+	bed_leave(&bed, node);
 	bed_settle(&bed);
 }
 

@@ -22,6 +22,19 @@ static void open_bed(unsigned int nr_nodes)
 	bed_open(&bed, &o, nr_nodes);
 }
 
+static struct cnode *open_one(unsigned int nr_nodes)
+{
+	open_bed(nr_nodes);
+	bed_connect(&bed, 0, 64, 1, 7);
+	return bed.nodes[0].cnode;
+}
+
+static void expect_refused(int r, const struct cnode_refusal *no, unsigned int status)
+{
+	assert_int_equal(r, -ECONNREFUSED);
+	assert_int_equal(no->status, status);
+}
+
 static int try_open(unsigned int node, struct cnode_refusal *no)
 {
 	struct bed_node *n = &bed.nodes[node];
@@ -65,8 +78,7 @@ static void test_unknown_name(void **state)
 
 	open_bed(1);
 	bed.nodes[0].cfg.name = "nobody";
-	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, 0);
+	expect_refused(try_open(0, &no), &no, 0);
 	expect_nothing();
 	bed_close(&bed);
 }
@@ -77,8 +89,7 @@ static void test_no_key(void **state)
 
 	open_bed(1);
 	bed.nodes[0].cfg.secret = NULL;
-	assert_int_equal(try_open(0, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	expect_refused(try_open(0, &no), &no, ODRP_WIRE_E_AUTH);
 	assert_false(no.proved);
 	expect_nothing();
 	bed_close(&bed);
@@ -216,17 +227,13 @@ static void test_replayed_request(void **state)
 	struct odrp_auth_req req;
 	struct cnode *c;
 
-	open_bed(2);
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	c = open_one(2);
 	io_request(c, 0x1234, &req);
-	assert_int_equal(ask_as(1, &req, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
-	assert_int_equal(ask_as(0, &req, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	expect_refused(ask_as(1, &req, &no), &no, ODRP_WIRE_E_AUTH);
+	expect_refused(ask_as(0, &req, &no), &no, ODRP_WIRE_E_AUTH);
 	assert_int_equal(bed.m.nr_sess, 1);
 	assert_true(sess_attached(bed.m.sess[0]));
-	assert_false(bed.m.sess[0]->seal.on);	/* wiped with the accept */
+	assert_false(bed.m.sess[0]->signer.on);	/* wiped with the accept */
 	bed_close(&bed);
 }
 
@@ -236,13 +243,10 @@ static void test_old_counter(void **state)
 	struct cnode_refusal no;
 	struct cnode *c;
 
-	open_bed(1);
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	c = open_one(1);
 	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), 0);
 	c->proof.counter--;
-	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_AUTH);
+	expect_refused(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), &no, ODRP_WIRE_E_AUTH);
 	assert_int_equal(cnode_reconnect(c, 0, ODRP_WIRE_LOAD, &no), 0);
 	bed_close(&bed);
 }
@@ -253,13 +257,10 @@ static void test_refusals_are_proved(void **state)
 	struct cnode_refusal no;
 	struct cnode *c;
 
-	open_bed(1);
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	c = open_one(1);
 	c->info.queues = 3;
 	cnode_lose(c, false);
-	assert_int_equal(cnode_resume(c, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_RANGE);
+	expect_refused(cnode_resume(c, &no), &no, ODRP_WIRE_E_RANGE);
 	assert_true(no.proved);
 	/* The same, and the agent's K is another one: as somebody else would say it. */
 	c->info.queues = 1;
@@ -283,8 +284,7 @@ static void test_others_session(void **state)
 	bed_connect(&bed, 1, 64, 1, 7);
 	mine = bed.nodes[1].cnode->info.session;
 	bed.nodes[1].cnode->info.session = bed.nodes[0].cnode->info.session;
-	assert_int_equal(cnode_resume(bed.nodes[1].cnode, &no), -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_SESSION);
+	expect_refused(cnode_resume(bed.nodes[1].cnode, &no), &no, ODRP_WIRE_E_SESSION);
 	assert_true(no.proved);
 	assert_true(sess_attached(bed.m.sess[0]));
 	assert_int_equal(bed.m.sess_resumed, 0);
@@ -313,9 +313,8 @@ static void test_no_token(void **state)
 	h.queue = htobe16(1);
 	h.depth = htobe16(7);
 	h.nr_slots = htobe64(64);
-	assert_int_equal(cnode_try_hello(&bed.nodes[0].cfg, &h, sizeof(h), &no),
-			 -ECONNREFUSED);
-	assert_int_equal(no.status, ODRP_WIRE_E_SESSION);
+	expect_refused(cnode_try_hello(&bed.nodes[0].cfg, &h, sizeof(h), &no),
+		       &no, ODRP_WIRE_E_SESSION);
 	assert_true(sess_attached(bed.m.sess[0]));
 	bed_close(&bed);
 }
@@ -326,9 +325,7 @@ static void test_old_ones_live_on(void **state)
 	struct cnode_refusal no;
 	struct cnode *c;
 
-	open_bed(1);
-	bed_connect(&bed, 0, 64, 1, 7);
-	c = bed.nodes[0].cnode;
+	c = open_one(1);
 	bed.nodes[0].secret[0] ^= 1;
 	assert_int_equal(cnode_prove(c, &no), -ECONNREFUSED);
 	bed.nodes[0].secret[0] ^= 1;
@@ -446,7 +443,7 @@ static unsigned int nr_ready(void)
 	unsigned int i, nr = 0;
 
 	for (i = 0; i < RESPONDER_PLACES; i++)
-		nr += bed.m.responder.place[i].state == RESPONDER_FREE &&
+		nr += bed.m.responder.place[i].accept.state == FAR_ACCEPT_NONE &&
 		      bed.m.responder.place[i].mail.dev;
 	return nr;
 }
@@ -545,8 +542,8 @@ static void test_greedy(void **state)
 
 	open_deaf();
 	for (i = 0; i < RESPONDER_PLACES / 2; i++) {
-		bed.m.responder.place[i].state = RESPONDER_HELLO;
-		bed.m.responder.place[i].ends.cnode_ip = 2;
+		bed.m.responder.place[i].accept.state = FAR_ACCEPT_HELLO;
+		bed.m.responder.place[i].accept.ends.cnode_ip = 2;
 	}
 	bed.m.responder.nr_taken = RESPONDER_PLACES / 2;
 	initiation_of(&initiation, 1);
@@ -561,7 +558,7 @@ static void test_greedy(void **state)
 	assert_false(is_asked(&initiation, 3));
 	assert_int_equal(nr_ready(), RESPONDER_PLACES / 2 - 1);
 	for (i = 0; i < RESPONDER_PLACES / 2; i++)
-		bed.m.responder.place[i].state = RESPONDER_FREE;
+		bed.m.responder.place[i].accept.state = FAR_ACCEPT_NONE;
 	bed.m.responder.nr_taken = 0;
 	bed_close(&bed);
 }

@@ -35,7 +35,7 @@ static void begin(void)
 static int join(struct lease_share *share, uint64_t want)
 {
 	struct lease *l = &leases[nr_leases];
-	int r = lease_open(those(), nr_leases, BUDGET, BUDGET, 0, share, l);
+	int r = lease_open(those(), nr_leases, BUDGET, BUDGET, 0, 1, share, l);
 
 	if (r)
 		return r;
@@ -400,8 +400,7 @@ static void test_lowered_below_use(void **state)
 	assert_in_range(lease_of(0), used, used + 7);
 	assert_int_equal(bed.m.sess_evicted, 0);
 	load_verify(&load);
-	load_fini(&load);
-	bed_close(&bed);
+	load_close(&load, &bed);
 }
 
 /* More than there is: what was there goes on. */

@@ -1,273 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A space on two memory nodes: two agents and a client on one wire, in virtual time.
- * The set opens when both are there, a client is fenced at both before it is dead, and
- * when one agent begins anew nobody finds its empty part among the others.
+ * The set opens when both are there, and a client is fenced at both before it is dead. An
+ * agent that begins anew goes on with its part, if somebody has kept it. Else nobody finds an
+ * empty part among the others before it was declared lost.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <odrp/far.h>
-#include <snic/cm/cm.h>
-#include "bed/agent.h"
-#include "../../../userspace/space/geometry.h"
-
-#define SPACE_MB	4
-#define ARBITER		0
-#define OTHER		1
-#define LIVES		2
-
-/* The second agent: an actor of the bed's clock, as the bed's own is. */
-struct agent {
-	struct snic_actor actor;
-	struct host host;
-	struct snic_port *ports[LIVES][2];	/* its own, the first agent's */
-	unsigned int nr_lives;
-	struct conf conf;
-	struct nic *nic;
-	struct manager m;
-	uint64_t spaces_at, work_at;
-	bool lives;
-};
-
-static struct bed b;
-static struct agent second;
-static bool second_is_arbiter;
-/* The two prove to each other who they are, by a secret of which byte 0 is that. */
-static bool proved;
-/* And clients prove nothing, so that the tests of before are clients. */
-static bool free_clients;
-static uint8_t first_secret, second_secret;
-
-/* 10.77.0.1 is the bed's agent, 10.77.0.10 the second one. */
-static __be32 ip_of(unsigned int node)
-{
-	return htonl((node == ARBITER) == second_is_arbiter ? 0x0a4d000a : 0x0a4d0001);
-}
-
-/* A client's NIC. */
-static struct nic *client;
-static uint32_t client_pdn, client_cqn;
-
-struct link {
-	uint8_t mem[4096] __attribute__((aligned(4096)));
-	uint32_t qpn, id;
-	bool up;
-	unsigned int status;		/* of a reject */
-	struct odrp_far_member member;	/* of a reject that has one */
-};
-
-static uint64_t second_next(struct snic_actor *actor, uint64_t now)
-{
-	struct agent *a = (struct agent *)actor;
-
-	if (!a->lives)
-		return SNIC_NEVER;
-	if (snic_cm_pending(snic_cm_of(a->host.nic)))
-		return now;
-	return a->work_at < a->spaces_at ? a->work_at : a->spaces_at;
-}
-
-static int second_step(struct snic_actor *actor, uint64_t now, uint64_t *ret_cost)
-{
-	struct agent *a = (struct agent *)actor;
-
-	manager_events(&a->m);
-	a->spaces_at = manager_spaces(&a->m, now);
-	a->work_at = manager_work(&a->m) == LEND_NOTHING ? SNIC_NEVER : now + 100000;
-	return 0;
-}
-
-static const struct snic_actor_ops second_ops = {
-	.next = second_next, .step = second_step,
-};
-
-static void set_conf(struct conf *conf, bool arbiter, const char *size)
-{
-	const char *nodes = second_is_arbiter ? "10.77.0.10, 10.77.0.1" :
-			    "10.77.0.1,10.77.0.10";
-	char why[CONF_WHY_MAX];
-
-	assert_int_equal(conf_space_set(conf, "s", "size", size, why), 0);
-	assert_int_equal(conf_space_set(conf, "s", "nodes", nodes, why), 0);
-	assert_int_equal(conf_space_set(conf, "s", "node", arbiter ? "0" : "1", why), 0);
-	assert_int_equal(conf_space_set(conf, "s", "clients", "4", why), 0);
-	if (proved) {
-		conf->auth = free_clients ? CONF_AUTH_NONE : CONF_AUTH_REQUIRED;
-		assert_int_equal(conf_space_set(conf, "s", "node-keys", "member", why), 0);
-	}
-	conf->spaces[0].dead_ms = 200;
-}
-
-static void know(struct manager *m, uint8_t secret)
-{
-	const struct secrets secrets = { .nr = 1, .secret = { { secret } } };
-
-	if (proved && secret)
-		assert_int_equal(idents_add(&m->idents, "member", &secrets), 0);
-}
-
-/* A machine, too: its queue pairs and listeners end with it. */
-static void second_begin(const char *size)
-{
-	struct snic_config cfg = host_config(9, 77);
-	char why[CONF_WHY_MAX];
-
-	cfg.ip = ip_of(second_is_arbiter ? ARBITER : OTHER);
-	cfg.mtu = 4500;
-	second.conf = b.opts.conf;
-	second.conf.nr_spaces = 0;
-	set_conf(&second.conf, second_is_arbiter, size);
-	assert_in_range(second.nr_lives, 0, LIVES - 1);
-	host_init(&second.host, &(struct host_conf){ .nic = cfg, .vt = &b.vt });
-	host_cord(&second.host, &b.host, second.ports[second.nr_lives++]);
-	assert_int_equal(nic_soft_adopt(second.host.nic, &cfg, &second.nic), 0);
-	assert_int_equal(manager_init(&second.m, &second.conf, second.nic, why), 0);
-	know(&second.m, second_secret);
-	second.spaces_at = 0;
-	second.lives = true;
-	snic_vt_add(&b.vt, &second.actor);
-}
-
-static void second_end(void)
-{
-	if (!second.lives)
-		return;
-	snic_vt_remove(&b.vt, &second.actor);
-	manager_fini(&second.m);
-	second.nic->ops->close(second.nic);
-	host_close(&second.host);
-	second.lives = false;
-}
-
-/* Away until no switch thinks that it is where it was (snic/net/switch.c). */
-static void second_again(void)
-{
-	second_end();
-	bed_pass(&b, 11000);
-	second_begin("4M");
-}
-
-static void client_open(void)
-{
-	const struct snic_config cfg = { .prefix_len = 24 };
-
-	assert_int_equal(nic_soft_adopt(b.nodes[0].host.nic, &cfg, &client), 0);
-	assert_int_equal(client->ops->pd_alloc(client, &client_pdn), 0);
-	assert_int_equal(client->ops->cq_create(client, 4, &client_cqn), 0);
-}
-
-/* The second agent is not there yet. */
-static void world_open(void)
-{
-	struct bed_options opts;
-
-	bed_options(&opts);
-	opts.conf.auth = CONF_AUTH_NONE;
-	opts.conf.pool += 2 * SPACE_MB << 20;
-	set_conf(&opts.conf, !second_is_arbiter, "4M");
-	bed_open(&b, &opts, 1);
-	know(&b.m, first_secret);
-	b.spaces_at = 0;
-	second = (struct agent){ .actor.ops = &second_ops };
-	client_open();
-}
-
-static void world_close(void)
-{
-	unsigned int i;
-
-	client->ops->close(client);
-	second_end();
-	bed_close(&b);
-	for (i = 0; i < second.nr_lives; i++) {
-		second.ports[i][0]->ops->close(second.ports[i][0]);
-		second.ports[i][1]->ops->close(second.ports[i][1]);
-	}
-}
-
-static void note(struct link *l, const struct nic_event *ev)
-{
-	struct odrp_far_reject rej;
-
-	l->up = ev->type == NIC_ESTABLISHED;
-	if (l->up)
-		return;
-	assert_int_equal(ev->reason, NIC_REJECTED);
-	memcpy(&rej, ev->priv, sizeof(rej));
-	assert_int_equal(rej.magic, htonl(ODRP_FAR_MAGIC));
-	l->status = ntohs(rej.status);
-	memcpy(&l->member, ev->priv + sizeof(rej), sizeof(l->member));
-}
-
-/* Says a hello of the client to an agent; the answer is in l. */
-static void say(unsigned int agent, enum odrp_far_role role, uint64_t attach,
-		uint32_t number, struct link *l)
-{
-	const struct odrp_far_hello hello = {
-		.magic = htonl(ODRP_FAR_MAGIC), .version = htons(ODRP_FAR_VERSION),
-		.role = role, .attach = htobe64(attach), .number = htonl(number),
-		.rights = role == ODRP_FAR_ATTACH ? ODRP_FAR_READ | ODRP_FAR_WRITE : 0,
-		.name = "s",
-	};
-	const struct nic_qp_attr attr = {
-		.pdn = client_pdn, .scqn = client_cqn, .rcqn = client_cqn,
-		.mem = l->mem, .mem_len = sizeof(l->mem), .sq = l->mem, .log_sq = 2,
-		.dbr = (struct wrc_dbr *)(l->mem + 2048), .access = NIC_REMOTE_WRITE,
-	};
-	struct nic_event ev;
-
-	memset(l, 0, sizeof(*l));
-	assert_int_equal(client->ops->qp_create(client, &attr, &l->qpn), 0);
-	assert_int_equal(client->ops->connect(client, ip_of(agent), ODRP_FAR_PORT, l->qpn,
-					      &hello, sizeof(hello), &l->id), 0);
-	do {
-		while (client->ops->event(client, &ev))
-			assert_true(bed_pump(&b));
-	} while (ev.id != l->id);
-	note(l, &ev);
-	if (l->up)
-		return;
-	assert_int_equal(client->ops->qp_destroy(client, l->qpn), 0);
-	client->ops->release(client, l->id);
-}
-
-static unsigned int answer(unsigned int agent, enum odrp_far_role role, uint64_t attach,
-			   uint32_t number)
-{
-	struct link l;
-
-	say(agent, role, attach, number, &l);
-	assert_false(l.up);
-	return l.status;
-}
-
-static void hang_up(struct link *l)
-{
-	assert_int_equal(client->ops->qp_destroy(client, l->qpn), 0);
-	client->ops->release(client, l->id);
-}
-
-static struct space *part(unsigned int agent)
-{
-	return (agent == ARBITER) == second_is_arbiter ? second.m.spaces.list :
-	       b.m.spaces.list;
-}
-
-static bool is_open(void)
-{
-	return !part(ARBITER)->host.closed && !part(OTHER)->host.closed;
-}
-
-/* Both agents, and the set is open. */
-static void set_open(void)
-{
-	world_open();
-	second_begin("4M");
-	bed_pass(&b, 2500);
-	assert_true(is_open());
-}
+#include "set-world.h"
 
 /* ---- the tests ----------------------------------------------------------------------- */
 
@@ -305,7 +43,7 @@ static void test_settings_differ(void **state)
 	assert_int_equal(spaces_joined(part(ARBITER)), 1);
 	assert_string_equal(part(ARBITER)->set.members[0].trouble,
 			    "has other settings of it; expected the same nodes, size, "
-			    "chunk and clients");
+			    "chunk, clients and lost-ms");
 	world_close();
 }
 
@@ -385,50 +123,306 @@ static void test_fence_waits(void **state)
 	world_close();
 }
 
-/* Its part is empty now: the set begins anew, and meanwhile nobody attaches. */
-static void test_member_again(void **state)
+static struct space_member *member(void)
 {
+	return &part(ARBITER)->set.members[0];
+}
+
+static uint8_t *losses(void)
+{
+	return ((struct far_losses *)(part(ARBITER)->host.base + FAR_SB_LOSSES))->nr;
+}
+
+static void declare(void)
+{
+	char why[CONF_WHY_MAX];
+
+	assert_int_equal(spaces_declare_lost(part(ARBITER), 1, why), 0);
+}
+
+/* Its part is there: the same life goes on, and whoever was attached at the arbiter is. */
+static void test_member_goes_on(void **state)
+{
+	uint64_t *word, mark = 0x6d61726b;
 	struct link control;
-	unsigned int i;
+	uint32_t generation;
 	uint64_t life;
 
 	set_open();
-	life = part(ARBITER)->host.life;
 	say(ARBITER, ODRP_FAR_ATTACH, 11, 0, &control);
 	assert_true(control.up);
-	part(ARBITER)->host.base[part(ARBITER)->sb.dir_off] = 'x';
-	second_again();
+	life = part(ARBITER)->host.life;
+	generation = part(OTHER)->generation;
+	word = (uint64_t *)(part(OTHER)->host.base + part(OTHER)->sb.size - 8);
+	*word = mark;
+	second_goes_on();
+	/* Nobody may use the part before the arbiter has found that it is the one it knows. */
 	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
-	for (i = 0; i < 500; i++) {
-		bed_pass(&b, 10);
-		/* Not for a moment with the life of before. */
-		assert_true(part(OTHER)->host.closed || part(OTHER)->host.life != life);
-	}
-	assert_true(is_open());
-	assert_int_not_equal(part(ARBITER)->host.life, life);
-	assert_int_equal(part(ARBITER)->host.life, part(OTHER)->host.life);
-	assert_null(b.m.spaces.host.attaches);
-	assert_int_equal(part(ARBITER)->host.base[part(ARBITER)->sb.dir_off], 0);
+	bed_pass(&b, 5000);
+	expect_joined();
+	assert_true(part(OTHER)->host.life == life && part(ARBITER)->host.life == life);
+	assert_int_equal(part(OTHER)->generation, generation);
+	word = (uint64_t *)(part(OTHER)->host.base + part(OTHER)->sb.size - 8);
+	assert_true(*word == mark);
+	assert_non_null(b.m.spaces.host.attaches);
+	assert_int_equal(losses()[1], 0);
 	hang_up(&control);
 	world_close();
 }
 
-/* While clients are still being cut off the agent does not look without a pause. */
-static void test_lost_waits(void **state)
+/* Its part is empty: the life goes on, and it takes part again when it was declared lost. */
+static void test_member_again(void **state)
 {
-	struct space_set *set;
-	uint64_t now;
+	struct link control;
+	uint32_t generation;
+	uint64_t life;
 
 	set_open();
-	set = &part(ARBITER)->set;
-	set->lost = true;
-	part(ARBITER)->host.ended = ++b.m.spaces.host.fence.ended;
-	now = set->ask_at + 1;
-	assert_true(manager_spaces(&b.m, now) > now);
-	assert_true(set->lost);
-	bed_pass(&b, 8000);
-	assert_true(is_open());
+	life = part(ARBITER)->host.life;
+	generation = part(OTHER)->generation;
+	say(ARBITER, ODRP_FAR_ATTACH, 11, 0, &control);
+	assert_true(control.up);
+	second_again();
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
+	bed_pass(&b, 5000);
+	assert_int_equal(member()->state, SPACE_MEMBER_EMPTY);
+	assert_int_equal(spaces_joined(part(ARBITER)), 1);
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
+	assert_false(part(ARBITER)->host.closed);
+	declare();
+	assert_int_equal(member()->losses, 1);
+	bed_pass(&b, 5000);
+	expect_joined();
+	assert_true(part(OTHER)->host.life == life && part(ARBITER)->host.life == life);
+	assert_int_not_equal(part(OTHER)->generation, generation);
+	assert_int_equal(losses()[1], 2);
+	assert_non_null(b.m.spaces.host.attaches);
+	hang_up(&control);
 	world_close();
+}
+
+/* Before the set has opened, nothing can be lost: an empty part takes its place at once. */
+static void test_again_before_open(void **state)
+{
+	char why[CONF_WHY_MAX];
+	uint32_t generation;
+
+	third_is_missing = true;
+	world_open();
+	second_begin("4M");
+	bed_pass(&b, 2500);
+	assert_int_equal(member()->state, SPACE_MEMBER_JOINED);
+	generation = member()->generation;
+	assert_int_equal(spaces_declare_lost(part(ARBITER), 1, why), -EAGAIN);
+	second_again();
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
+	bed_pass(&b, 10000);
+	assert_int_equal(member()->state, SPACE_MEMBER_JOINED);
+	assert_int_not_equal(member()->generation, generation);
+	assert_int_equal(member()->losses, 0);
+	assert_true(part(ARBITER)->host.closed);
+	world_close();
+	third_is_missing = false;
+}
+
+/* It was only out of reach, and has its part: it is told, and the part begins empty. */
+static void test_back_after_lost(void **state)
+{
+	struct link control[2];
+
+	set_open();
+	client_join(control);
+	part(OTHER)->host.base[part(OTHER)->sb.chunk_off] = 'x';
+	second.lives = false;
+	bed_pass(&b, 5000);
+	assert_int_equal(entry(1)->fenced, 0);
+	declare();
+	bed_pass(&b, 200);
+	/* The fence is complete without it. */
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	assert_int_equal(entry(1)->fenced, 1);
+	assert_int_equal(losses()[1], 1);
+	assert_non_null(second.m.spaces.host.attaches);
+	second.lives = true;
+	bed_pass(&b, 20000);
+	expect_joined();
+	assert_null(second.m.spaces.host.attaches);
+	assert_int_equal(part(OTHER)->host.base[part(OTHER)->sb.chunk_off], 0);
+	assert_int_equal(losses()[1], 2);
+	hang_up(&control[ARBITER]);
+	hang_up(&control[OTHER]);
+	world_close();
+}
+
+/* Whoever has the arbiter's address may say what the arbiter would: nothing is emptied. */
+static void unproved_open(void)
+{
+	char *mark;
+
+	set_open();
+	mark = (char *)part(OTHER)->host.base + part(OTHER)->sb.chunk_off;
+	*mark = 'x';
+	second.lives = false;
+	bed_pass(&b, 3000);
+	declare();
+	bed_pass(&b, 200);
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	second.lives = true;
+	bed_pass(&b, 20000);
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	assert_non_null(strstr(member()->trouble, "keeps its part"));
+	assert_int_equal(*mark, 'x');
+	assert_int_equal(losses()[1], 1);
+}
+
+/* Nor is one that the agent before has kept. */
+static void test_unproved_empties_nothing(void **state)
+{
+	unproved_open();
+	second_goes_on();
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
+	bed_pass(&b, 5000);
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	assert_non_null(strstr(member()->trouble, "keeps its part"));
+	assert_int_equal(part(OTHER)->host.base[part(OTHER)->sb.chunk_off], 'x');
+	world_close();
+}
+
+/* The operator has had it dropped. */
+static void test_unproved_dropped(void **state)
+{
+	unproved_open();
+	second_again();
+	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_INCOMPLETE);
+	bed_pass(&b, 5000);
+	expect_joined();
+	assert_int_equal(losses()[1], 2);
+	world_close();
+}
+
+/* The client has not looked yet: its operations may still be under way there. */
+static void test_counts_behind_clients(void **state)
+{
+	const struct far_epoch_line *line;
+	struct link control[2];
+	uint64_t epoch;
+
+	set_open();
+	client_join(control);
+	line = (const void *)(part(ARBITER)->host.base + FAR_SB_EPOCH);
+	part(ARBITER)->set.members[0].trouble = NULL;
+	second.lives = false;
+	declare();
+	bed_pass(&b, 100);
+	epoch = line->epoch;
+	assert_int_equal(member()->state, SPACE_MEMBER_DECLARED);
+	/* What it read before the declaration does not count. */
+	entry(1)->epoch = member()->declared;
+	entry(1)->beat++;
+	bed_pass(&b, 100);
+	assert_int_equal(member()->state, SPACE_MEMBER_DECLARED);
+	entry(1)->epoch = epoch;
+	entry(1)->beat++;
+	bed_pass(&b, 50);
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	assert_int_equal(entry(1)->fenced, 0);
+	hang_up(&control[ARBITER]);
+	hang_up(&control[OTHER]);
+	second.lives = true;	/* so that it is ended */
+	world_close();
+}
+
+/* A dead client has held the epoch as far as it goes: a declaration still counts. */
+static void test_epoch_held(void **state)
+{
+	const struct far_epoch_line *line;
+	struct link control[2];
+
+	set_open();
+	client_join(control);
+	line = (const void *)(part(ARBITER)->host.base + FAR_SB_EPOCH);
+	second.lives = false;
+	bed_pass(&b, 4000);
+	assert_true(line->epoch > 500);
+	assert_int_equal(line->clients, 1);
+	declare();
+	bed_pass(&b, 200);
+	assert_int_equal(entry(1)->fenced, 1);
+	assert_int_equal(line->clients, 0);
+	assert_true(line->safe > 500);
+	hang_up(&control[ARBITER]);
+	hang_up(&control[OTHER]);
+	second.lives = true;	/* so that it is ended */
+	world_close();
+}
+
+/* Nobody but the arbiter's operator declares. */
+static void test_declare_rights(void **state)
+{
+	char why[CONF_WHY_MAX];
+	uint32_t generation;
+	uint64_t life;
+
+	set_open();
+	life = part(OTHER)->host.life;
+	generation = part(OTHER)->generation;
+	join_rights = ODRP_FAR_ANEW;
+	assert_int_equal(answer(OTHER, ODRP_FAR_JOIN, life, generation), ODRP_FAR_E_RIGHTS);
+	assert_int_equal(answer(ARBITER, ODRP_FAR_JOIN, life, generation), ODRP_FAR_E_RIGHTS);
+	join_rights = 0;
+	assert_int_equal(part(OTHER)->generation, generation);
+	assert_int_equal(spaces_declare_lost(part(OTHER), 1, why), -EPERM);
+	assert_int_equal(spaces_declare_lost(part(ARBITER), 0, why), -EINVAL);
+	assert_int_equal(spaces_declare_lost(part(ARBITER), 2, why), -EINVAL);
+	/* A client has written what only the arbiter writes. */
+	losses()[1] = 1;
+	part_losses_write(part(ARBITER));
+	assert_int_equal(losses()[1], 0);
+	assert_int_equal(member()->state, SPACE_MEMBER_JOINED);
+	declare();
+	assert_int_equal(spaces_declare_lost(part(ARBITER), 1, why), -EALREADY);
+	world_close();
+}
+
+/* It remembers life and members; all clients of before are fenced, at both. */
+static void test_arbiter_goes_on(void **state)
+{
+	struct link control[2];
+	uint64_t life;
+
+	second_is_arbiter = true;
+	set_open();
+	life = part(OTHER)->host.life;
+	client_join(control);
+	entry(1)->beat = FAR_BEAT_NONE;
+	second_goes_on();
+	assert_int_equal(member()->state, SPACE_MEMBER_JOINED);
+	bed_pass(&b, 8000);
+	expect_joined();
+	assert_true(part(OTHER)->host.life == life && part(ARBITER)->host.life == life);
+	assert_int_equal(entry(1)->claim, far_claim(1, 1));
+	assert_int_equal(entry(1)->fenced, 1);
+	assert_null(b.m.spaces.host.attaches);
+	hang_up(&control[ARBITER]);
+	hang_up(&control[OTHER]);
+	world_close();
+	second_is_arbiter = false;
+}
+
+/* It was away, and knows what it has declared before. */
+static void test_arbiter_remembers_lost(void **state)
+{
+	second_is_arbiter = true;
+	set_open();
+	part(OTHER)->host.arbiter = htonl(0x0a4d0002);	/* answers nobody */
+	declare();
+	bed_pass(&b, 2000);
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	second_goes_on();
+	assert_int_equal(member()->state, SPACE_MEMBER_LOST);
+	assert_int_equal(member()->losses, 1);
+	world_close();
+	second_is_arbiter = false;
 }
 
 static void test_arbiter_again(void **state)
@@ -473,12 +467,6 @@ static int end_proved(void **state)
 	return 0;
 }
 
-static void expect_joined(void)
-{
-	assert_true(is_open());
-	assert_int_equal(spaces_joined(part(ARBITER)), 2);
-}
-
 static void test_proved(void **state)
 {
 	uint64_t life;
@@ -506,12 +494,12 @@ static void test_proved_again(void **state)
 
 	set_open();
 	life = part(ARBITER)->host.life;
-	second_again();
+	second_goes_on();
 	/* Only who speaks is found where he is now. */
 	assert_int_equal(answer(OTHER, ODRP_FAR_ATTACH, 12, 0), ODRP_FAR_E_AUTH);
 	bed_pass(&b, 8000);
 	expect_joined();
-	assert_int_not_equal(part(ARBITER)->host.life, life);
+	assert_true(part(ARBITER)->host.life == life);
 	world_close();
 }
 
@@ -581,7 +569,7 @@ static void test_proved_waits(void **state)
 	world_open();
 	set = &part(ARBITER)->set;
 	bed_pass(&b, 100);
-	assert_int_equal(set->members[0].initiator.state, INITIATOR_ASKED);
+	assert_int_equal(set->members[0].call.state, FAR_CALL_INITIATED);
 	assert_true(space_set_step(set, set->now) > set->now + 100 * SPACE_SET_HANDSHAKE_NS);
 	world_close();
 }
@@ -590,14 +578,16 @@ static void test_proved_waits(void **state)
 static void test_proved_silent(void **state)
 {
 	struct space_set *set;
+	uint64_t until;
 
 	world_open();
 	set = &part(ARBITER)->set;
 	bed_pass(&b, 100);
-	assert_int_equal(set->members[0].initiator.state, INITIATOR_ASKED);
-	space_set_step(set, set->members[0].initiator.until);
-	assert_false(set->members[0].initiator.timed_out);
-	space_set_step(set, set->members[0].initiator.until + 1);
+	assert_int_equal(set->members[0].call.state, FAR_CALL_INITIATED);
+	until = set->members[0].call.until;
+	space_set_step(set, until);
+	assert_null(set->members[0].trouble);
+	space_set_step(set, until + 1);
 	assert_string_equal(set->members[0].trouble,
 			    "does not answer the handshake in time");
 	world_close();
@@ -636,12 +626,29 @@ int main(void)
 		cmocka_unit_test(test_rights),
 		cmocka_unit_test(test_fence),
 		cmocka_unit_test(test_fence_waits),
+		cmocka_unit_test(test_member_goes_on),
 		cmocka_unit_test(test_member_again),
-		cmocka_unit_test(test_lost_waits),
+		cmocka_unit_test(test_again_before_open),
+		cmocka_unit_test(test_counts_behind_clients),
+		cmocka_unit_test(test_epoch_held),
+		cmocka_unit_test(test_declare_rights),
+		cmocka_unit_test(test_arbiter_goes_on),
+		cmocka_unit_test(test_arbiter_remembers_lost),
+	};
+
+	/* These run with node-keys: a join has to be proved before a part is emptied. */
+	const struct CMUnitTest emptied[] = {
+		cmocka_unit_test(test_back_after_lost),
 		cmocka_unit_test(test_arbiter_again),
+	};
+	const struct CMUnitTest unproved[] = {
+		cmocka_unit_test(test_unproved_empties_nothing),
+		cmocka_unit_test(test_unproved_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL) +
+	       cmocka_run_group_tests(unproved, NULL, NULL) +
+	       cmocka_run_group_tests_name("emptied", emptied, begin_free, end_proved) +
 	       cmocka_run_group_tests_name("clients", tests, begin_free, end_proved) +
 	       cmocka_run_group_tests_name("proved", proofs, begin_proved, end_proved);
 }

@@ -236,16 +236,15 @@ static void test_pages_mixed(void **state)
 	assert_false(check_ok(&res));
 	assert_int_equal(res.foreign, 1);
 	b.m.pool.owner[b.m.spaces.list->page] = POOL_SPACES;
-	b.m.pool.free[b.m.pool.nr_free++] = b.m.spaces.list->page;
+	free_map_put(&b.m.pool.free, b.m.spaces.list->page);
 	assert_int_equal(check_pages(&b.m, &res), 0);
 	assert_int_equal(res.doubled, 1);
-	b.m.pool.nr_free--;
+	free_map_take(&b.m.pool.free, b.m.spaces.list->page);
 	world_close();
 }
 
 static void test_runs(void **state)
 {
-	__u64 addr[3];
 	uint64_t first;
 	struct pool *pool = &b.m.pool;
 	uint64_t nr_free;
@@ -255,7 +254,8 @@ static void test_runs(void **state)
 	assert_int_equal(pool_take_run(pool, 7, 0, &first), -ENOMEM);
 	assert_int_equal(pool_take_run(pool, 7, nr_free + 1, &first), -ENOMEM);
 	assert_int_equal(pool->nr_free, nr_free);
-	assert_int_equal(pool_take(pool, 8, 3, addr), 0);
+	assert_int_equal(pool_take_run(pool, 8, nr_free, &first), 0);
+	pool_give_run(pool, first + 3, nr_free - 3);
 	/* The first pages are others' now, so that the longest run is shorter. */
 	assert_int_equal(pool_take_run(pool, 7, nr_free, &first), -ENOMEM);
 	assert_int_equal(pool_take_run(pool, 7, nr_free - 3, &first), 0);

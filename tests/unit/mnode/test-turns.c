@@ -186,16 +186,7 @@ static struct cnode *open_one(uint64_t pool, unsigned int queues)
 	o.conf.dead_ms = 60000;
 	bed_open(&bed, &o, 1);
 	in_the_middle = NULL;
-	bed_connect(&bed, 0, pool / ODRP_WIRE_PAGE_SIZE, queues, 7);
-	load_init(&load, &bed, 0, SLOTS, 1);
-	load_run(&load, 300);
-	return bed.nodes[0].cnode;
-}
-
-static void close_one(void)
-{
-	load_fini(&load);
-	bed_close(&bed);
+	return load_open(&load, &bed, pool, queues, SLOTS);
 }
 
 /* ---- tables ------------------------------------------------------------------------- */
@@ -217,7 +208,7 @@ static void test_tables_by_turns(void **state)
 	assert_int_equal(cnode_resume_status(c), 0);
 	assert_true(nr_bound > 0);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* ---- chains ------------------------------------------------------------------------- */
@@ -228,7 +219,7 @@ static void test_chains_by_turns(void **state)
 	open_one(4 << 20, QUEUES);
 	assert_true(nr_arms > 2 * nr_bound);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* Many connections of a session that stays go at a time. */
@@ -248,11 +239,12 @@ static void expect_by_turns(void);
 
 static void test_connections_go_by_turns(void **state)
 {
-	struct cnode *c = open_one(4 << 20, QUEUES);
-	struct nic_ops ops = *bed.nic->ops;
 	unsigned int n, chain;
+	struct nic_ops ops;
 	struct queue *q;
 
+	open_one(4 << 20, QUEUES);
+	ops = *bed.nic->ops;
 	real_ops = bed.nic->ops;
 	ops.event = event_gone;
 	bed.nic->ops = &ops;
@@ -265,9 +257,8 @@ static void test_connections_go_by_turns(void **state)
 	}
 	bed.nic->ops = real_ops;
 	expect_by_turns();
-	cnode_die(c);
-	bed.nodes[0].cnode = NULL;
-	close_one();
+	bed_die(&bed, 0);
+	load_close(&load, &bed);
 }
 
 /* ---- the ring ---------------------------------------------------------------------- */
@@ -286,7 +277,7 @@ static void test_ring_by_turns(void **state)
 		assert_in_range(most_in_turn, 1, MOST_SLOTS);
 		load_goes_on(&load, &bed);
 	}
-	close_one();
+	load_close(&load, &bed);
 }
 
 static void evict(struct sess *s)
@@ -306,7 +297,7 @@ static void test_evicted_meanwhile(void **state)
 	assert_int_equal(bed.m.nr_sess, 0);
 	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
 	bed_check(&bed, 0);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* What has been begun is done to its end, though nobody waits for it. */
@@ -328,7 +319,7 @@ static void test_nobody_waits(void **state)
 	bed_check(&bed, load.mapped);
 	assert_int_equal(cnode_resume_status(c), 0);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 static void pause_all(struct sess *s)
@@ -350,7 +341,7 @@ static void test_paused_meanwhile(void **state)
 	bed_settle(&bed);
 	assert_int_equal(cnode_resume_status(c), 0);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 static int killed_fd[KEEP_FILES];
@@ -374,7 +365,7 @@ static void test_killed_meanwhile(void **state)
 	bed_settle(&bed);
 	assert_int_equal(cnode_resume_status(c), 0);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 static void empty_hand(struct sess *s)
@@ -411,7 +402,7 @@ static void test_foreign(void **state)
 	bed_settle(&bed);
 	bed_check(&bed, load.mapped);
 	load_verify(&load);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* ---- a count of all pages ------------------------------------------------------------ */
@@ -460,7 +451,7 @@ static void test_count_by_turns(void **state)
 	check_end(&bed.m);
 	assert_int_equal(check_result(&bed.m, &res), -ENOENT);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 static struct json_object *ask(const char *line)
@@ -490,11 +481,12 @@ static int event_never(struct nic *nic, struct nic_event *ev)
 /* Nothing moves while pages are counted, and nobody is silent; who only reads is answered. */
 static void test_count_holds_up(void **state)
 {
-	struct cnode *c = open_one(POOL, 2);
-	struct nic_ops ops = *bed.nic->ops;
+	struct nic_ops ops;
 	uint32_t silent;
 	char line[64];
 
+	open_one(POOL, 2);
+	ops = *bed.nic->ops;
 	real_ops = bed.nic->ops;
 	ops.event = event_never;
 	bed.nic->ops = &ops;
@@ -522,9 +514,8 @@ static void test_count_holds_up(void **state)
 	expect_answer(line);
 	bed_settle(&bed);
 	bed_check(&bed, 0);
-	cnode_die(c);
-	bed.nodes[0].cnode = NULL;
-	close_one();
+	bed_die(&bed, 0);
+	load_close(&load, &bed);
 }
 
 /* The agent ends meanwhile. */
@@ -543,7 +534,7 @@ static void test_count_ends_early(void **state)
 		manager_work(&bed.m);
 	assert_int_equal(check_begin(&bed.m), 0);
 	manager_work(&bed.m);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* ---- queues ------------------------------------------------------------------------ */
@@ -557,17 +548,15 @@ static void expect_by_turns(void)
 
 static void test_kill_by_turns(void **state)
 {
-	struct cnode *c = open_one(4 << 20, QUEUES);
-
+	open_one(4 << 20, QUEUES);
 	count_anew();
 	manager_kill(&bed.m, sess(), WHY_EVICTED);
 	bed_settle(&bed);
 	assert_int_equal(bed.m.nr_sess, 0);
 	expect_by_turns();
 	bed_check(&bed, 0);
-	cnode_die(c);
-	bed.nodes[0].cnode = NULL;
-	close_one();
+	bed_die(&bed, 0);
+	load_close(&load, &bed);
 }
 
 static void test_lost_by_turns(void **state)
@@ -580,7 +569,7 @@ static void test_lost_by_turns(void **state)
 	assert_int_equal(cnode_resume_status(c), 0);
 	expect_by_turns();
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* He is there before it is known that he was gone. */
@@ -593,7 +582,7 @@ static void test_taken_over_by_turns(void **state)
 	assert_int_equal(cnode_resume_status(c), 0);
 	expect_by_turns();
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 static uint32_t released[4 * CHAINS];
@@ -634,9 +623,8 @@ static void test_hung_up_meanwhile(void **state)
 	assert_int_equal(nr_released, CHAINS + 1);
 	bed.nic->ops = real_ops;
 	bed_check(&bed, 0);
-	cnode_die(c);
-	bed.nodes[0].cnode = NULL;
-	close_one();
+	bed_die(&bed, 0);
+	load_close(&load, &bed);
 }
 
 /* All chains break at a time, as a look at them finds. */
@@ -658,7 +646,7 @@ static void test_broken_by_turns(void **state)
 	cnode_lose(c, true);
 	assert_int_equal(cnode_resume_status(c), 0);
 	load_goes_on(&load, &bed);
-	close_one();
+	load_close(&load, &bed);
 }
 
 /* An agent that ends tells all of them before it is gone. */
@@ -671,7 +659,7 @@ static void test_pause_by_turns(void **state)
 	while (manager_hangs_up(&bed.m))
 		manager_work(&bed.m);
 	expect_by_turns();
-	close_one();
+	load_close(&load, &bed);
 }
 
 int main(void)

@@ -32,7 +32,7 @@ offers() {
 }
 
 echo 1..11
-offers "bench info space" far ""
+offers "bench info rpc space" far ""
 offers "space" far sp
 offers "check create delete list serve stat" far space ""
 offers "--size=" far space create --si

@@ -13,6 +13,7 @@ import unittest
 sys.dont_write_bytecode = True
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'scripts', 'lib'))
+import figures_chains
 import figures_origins
 import figures_report
 import figures_run
@@ -20,20 +21,21 @@ import figures_smart_hash
 import figures_smart_trees
 import figures_smart_trees_more
 import result
-from figures_run import Figure, Series
+from figures_run import Figure, Missing, Series
 
-SETS = {'smart-hash': figures_smart_hash, 'smart-trees': figures_smart_trees,
+SETS = {'chains': figures_chains, 'smart-hash': figures_smart_hash,
+        'smart-trees': figures_smart_trees,
         'smart-trees-more': figures_smart_trees_more}
-FIGURE = Figure('3-read', 'A figure', 'threads', 'Mop/s', [1, 2, 3, 4], [])
+FIGURE = Figure('13a', 'A figure', 'threads', 'Mop/s', [1, 2, 3, 4], [])
 LINES = [
     (Series('a (model)'), [(1, 2.0), (2, 30.0), (3, 110.0), (4, 60.0)]),
     (Series('a (paper)'), [(1, 1.0), (2, 24.0), (3, 111.0), (4, 40.0)]),
-    (Series('b (model)'), [(1, None), (2, 3.0)]),
+    (Series('b (model)'), [(1, Missing('unsteady: 3, 4')), (2, 3.0)]),
     (Series('b (paper)'), [(1, 5.0), (2, 4.0)]),
     (Series('libfar (model)'), [(1, 111.0)]),
 ]
 FITTED = {('a (model)', 1)}
-RULES = {'s/3-read': [{'series': '*', 'kind': 'given', 'profile': 'cx6-200',
+RULES = {'s/13a': [{'series': '*', 'kind': 'given', 'profile': 'cx6-200',
                        'parameter': 'read_op_ns'}]}
 
 
@@ -46,19 +48,21 @@ class Test(unittest.TestCase):
         o = origins(LINES)
         self.assertEqual([o.kind(LINES[0][0], x, y) for x, y in LINES[0][1]],
                          ['fitted', 'check', 'given', 'check'])
+        # What is no number has no mark.
+        self.assertEqual(o.mark(LINES[0][0], 1, Missing('unsteady: 3, 4')), '')
         # The paper's own, and what it has not, are of no kind.
         self.assertEqual(o.kind(LINES[1][0], 3, 111.0), '')
         self.assertEqual(o.kind(LINES[4][0], 1, 111.0), '')
 
     def test_all_of_a_series(self):
         rule = {'series': 'b', 'kind': 'fitted', 'profile': '', 'parameter': 'node_base_ns'}
-        o = origins(LINES, (), {'s/3-read': [rule]})
+        o = origins(LINES, (), {'s/13a': [rule]})
         self.assertEqual(o.kind(LINES[2][0], 2, 3.0), 'fitted')
         self.assertEqual(o.kind(LINES[0][0], 3, 110.0), 'check')
 
     def test_table(self):
         text = figures_report.by_x(FIGURE, LINES, origins(LINES))
-        self.assertIn('| 1 | 2 f | 1 | unsteady | 5 | 111 |', text)
+        self.assertIn('| 1 | 2 f | 1 | unsteady: 3, 4 | 5 | 111 |', text)
         self.assertIn('| 2 | 30 | 24 | 3 | 4 |  |', text)
         self.assertIn('| 3 | 110 g | 111 |  |  |  |', text)
 
@@ -91,16 +95,16 @@ class Test(unittest.TestCase):
         return got
 
     def test_page(self):
-        name = 'smart-hash-3-read.svg'
+        name = 'smart-hash-13a.svg'
         with tempfile.TemporaryDirectory() as top:
             with open(os.path.join(top, name), 'w', encoding='utf-8') as f:
-                f.write('<?xml version="1.0"?>\n<svg \n width="9">\n\n<desc>By\n</desc>\n</svg>\n')
+                f.write('<?xml version="1.0"?>\n<svg \n width="9.125">\n\n<desc>By\n</desc>\n</svg>\n')
             got = self.page(top)
             with open(os.path.join(top, 'docs/results/figures', name), encoding='utf-8') as f:
                 svg = f.read().splitlines()
         self.assertEqual(svg[0], '<?xml version="1.0"?>')
         self.assertIn('SPDX-License-Identifier', svg[1])
-        self.assertEqual(svg[2:], ['<svg', 'width="9">', '</svg>'])
+        self.assertEqual(svg[2:], ['<svg', 'width="9.1">', '</svg>'])
         self.assertIn(f'![A figure](figures/{name})', got['text'])
         self.assertIn('*g*, the profile was given it', got['text'])
         self.assertIn('| A figure | 1 | 1 | 3 | 25 % | 2 of 3 | +50 % (a, 4) |', got['text'])
@@ -130,13 +134,132 @@ class Test(unittest.TestCase):
                 '3,read,shared-qp,1,8,0,1,1.9,2.1\n3,read,shared-qp,8,8,0,0,0.5,0.6\n'
                 '3,write,shared-qp,16,8,0,1,0.4,0.4\n')
         runner = figures_run.Runner.__new__(figures_run.Runner)
-        runner.quick = False
+        runner.quick, runner.failed = False, {}
         with tempfile.NamedTemporaryFile('w', suffix='.csv') as f:
             f.write(text)
             f.flush()
             runner.path = lambda args: f.name
             found = runner.fitted(SETS['smart-hash'].FIGURES[0])
         self.assertEqual(found, {('shared-qp (model)', 1.0), ('shared-qp (paper)', 1.0)})
+
+    def runs(self, top, fake, minutes=None):
+        """A figure of three runs of a far command that does what the shell script says."""
+        far = os.path.join(top, 'far')
+        with open(far, 'w', encoding='utf-8') as f:
+            f.write('#!/bin/sh\n' + fake)
+        os.chmod(far, 0o755)
+        figure = Figure('f', 'A figure', 'threads', 'Mop/s', [1, 2, 3],
+                        [Series('ours (model)', args=lambda x: ['index', str(x)])])
+        runner = figures_run.Runner(far, os.path.join(top, 'out'), False, 1, minutes)
+        drawn = []
+        kept = figures_run.gnuplot
+        figures_run.gnuplot = drawn.append
+        try:
+            runner.run_all([figure])
+            lines = runner.figure('s', figure)
+        finally:
+            figures_run.gnuplot = kept
+        with open(os.path.join(top, 'out', 's-f.csv'), encoding='utf-8') as f:
+            return figure, lines, f.read(), drawn
+
+    def test_runs_that_fail(self):
+        """One point is unsteady, one fails and is named with its reason: the third is there."""
+        fake = """
+            case $3 in
+            1) echo '{"mops": 0.05, "before_mops": 0.08, "steady": false}' >"$5" ;;
+            2) echo 'far: measuring: 24 % after 64 s' >&2
+               echo 'far: 7 operations failed | Timer expired' >&2
+               echo '{}' >"$5"
+               exit 1 ;;
+            *) echo '{"mops": 7.5, "before_mops": 7.4, "steady": true}' >"$5" ;;
+            esac
+            """
+        with tempfile.TemporaryDirectory() as top:
+            figure, lines, csv, drawn = self.runs(top, fake)
+        self.assertIn('"unsteady: 0.08, 0.05"', csv)
+        self.assertIn(',2,failed: 7 operations failed | Timer expired', csv)
+        self.assertIn('ours (model),3,7.5', csv)
+        text = figures_report.by_x(figure, lines, origins(lines))
+        self.assertIn('| 1 | unsteady: 0.08, 0.05 |', text)
+        self.assertIn('| 2 | failed: 7 operations failed \\| Timer expired |', text)
+        self.assertIn('| 3 | 7.5 |', text)
+        self.assertIn('\n3 7.5\n', drawn[0])
+        self.assertNotIn('failed', drawn[0])
+
+    def test_no_run_succeeds(self):
+        """There is nothing to draw, and a page without picture."""
+        with tempfile.TemporaryDirectory() as top:
+            figure, lines, _, drawn = self.runs(top, 'kill -9 $$\n')
+            runner = types.SimpleNamespace(out=os.path.join(top, 'out'))
+            self.assertEqual(figures_report.picture('s', figure, runner), '')
+        self.assertEqual(drawn, [])
+        self.assertEqual(str(lines[0][1][0][1]), 'failed: exit status -9')
+
+    def test_no_time(self):
+        """A run that would begin too late is not made, and its point says so."""
+        with tempfile.TemporaryDirectory() as top:
+            figure, lines, csv, _ = self.runs(top, 'exit 1\n', minutes=0)
+        self.assertIn('ours (model),3,not run', csv)
+        self.assertIn('| 3 | not run |', figures_report.by_x(figure, lines, origins(lines)))
+        self.assertFalse(figures_report.has_numbers(lines))
+        self.assertEqual(figures_report.left_out([(figure, lines)])[2], '* A figure')
+        self.assertEqual(figures_report.left_out([(FIGURE, LINES)]), [])
+
+    def test_chains(self):
+        """The numbers are those of chains-cost.md, the paper's beside ours."""
+        series = {s.label: dict(s.known) for s in figures_chains.FIGURES[0].series}
+        self.assertEqual(series["the paper's chains (paper)"], {0: 5.5, 1: 4.6, 2: 9.4})
+        for label, points in series.items():
+            if label.endswith('(model)'):
+                self.assertEqual(sorted(points), [0, 1, 2, 3], label)
+
+    def test_bars(self):
+        """A figure with names has bars, side by side; a line without a number is no bar."""
+        figure = Figure('f', 'A figure', 'tree', 'us', [0, 1], [], names=('a', 'b'))
+        lines = [(Series('ours (model)'), [(0, 1.5), (1, Missing('failed: x'))]),
+                 (Series('none (model)'), [(0, Missing('failed: x'))]),
+                 (Series('ours (paper)'), [(1, 2.5)])]
+        drawn = []
+        kept = figures_run.gnuplot
+        figures_run.gnuplot = drawn.append
+        try:
+            with tempfile.TemporaryDirectory() as top:
+                figures_run.draw(os.path.join(top, 'x'), figure, lines)
+        finally:
+            figures_run.gnuplot = kept
+        self.assertIn('($1-0.200):2:(0.400) with boxes fillstyle solid', drawn[0])
+        self.assertIn('($1+0.200):2:(0.400) with boxes fillstyle pattern', drawn[0])
+        self.assertNotIn('none', drawn[0])
+
+    def test_install(self):
+        """What draws is installed by name where it is missing."""
+        with tempfile.TemporaryDirectory() as top:
+            for name, text in (('dpkg-query', 'exit 1'),
+                               ('apt-get', f'echo "$@" >>{top}/asked; exit 1')):
+                with open(os.path.join(top, name), 'w', encoding='utf-8') as f:
+                    f.write(f'#!/bin/sh\n{text}\n')
+                os.chmod(os.path.join(top, name), 0o755)
+            kept = dict(os.environ)
+            os.environ.update(PATH=f'{top}:{kept["PATH"]}', ODRP_QUIET='1',
+                              ODRP_CACHE=os.path.join(top, 'cache'))
+            try:
+                self.assertEqual(figures_run.install(), 1)
+            finally:
+                os.environ.clear()
+                os.environ.update(kept)
+            if os.geteuid() == 0:
+                with open(os.path.join(top, 'asked'), encoding='utf-8') as f:
+                    self.assertIn('gnuplot-nox', f.read())
+
+    def test_times(self):
+        """Each run of an index says how long it is, and none has the default's many keys."""
+        for which, figures in SETS.items():
+            for figure in figures.FIGURES:
+                for series in figure.series:
+                    args = series.args(figure.xs[0]) if series.args and figure.xs else []
+                    if args[:1] == ['index']:
+                        self.assertIn('--warm-ms', args, f'{which}/{figure.name}')
+                        self.assertIn('--scale', args, f'{which}/{figure.name}')
 
     def test_no_paper(self):
         """A set without numbers of the paper has no table of errors."""

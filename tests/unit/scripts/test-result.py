@@ -3,6 +3,7 @@
 """scripts/lib/result.py: the file of a benchmark has head, table and notes."""
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -47,6 +48,24 @@ class Test(unittest.TestCase):
         self.assertRegex(text, re.compile(r"^\| date \| \d{4}-\d\d-\d\d \|$", re.M))
         self.assertIn("\n\n| a |\n|---|\n| 1 |\n\n", text)
         self.assertTrue(text.endswith(result.NOTES + "\n"))
+
+    def test_commit(self):
+        with tempfile.TemporaryDirectory() as top:
+            git = ["git", "-C", top, "-c", "user.name=n", "-c", "user.email=n@example.org"]
+            os.makedirs(os.path.join(top, "docs", "results"))
+            names = ["a.c", "docs/results/bench-x.md"]
+            for name in names:
+                with open(os.path.join(top, name), "w", encoding="utf-8") as f:
+                    f.write("1")
+            for args in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "m"]):
+                subprocess.run(git + args, check=True)
+            marks = []
+            for name in reversed(names):
+                with open(os.path.join(top, name), "w", encoding="utf-8") as f:
+                    f.write("2")
+                marks.append(result.commit(top)[-1] == "+")
+        # A page that the same command has just written is no change; what is built is one.
+        self.assertEqual(marks, [False, True])
 
     def test_notes_stay(self):
         with tempfile.TemporaryDirectory() as top:

@@ -58,7 +58,7 @@ refused "--json '$dir': expected" bench-kmod --json "$dir"
 refused "--kernel '7': expected" bench-swap --kernel 7
 refused "--clusters 'x': expected" bench-cluster --clusters x
 refused "--build '/nowhere': expected" bench-chains --build /nowhere
-refused "'smart': expected one of smart-hash" figures smart
+refused "'smart': expected one of chains, smart-hash" figures smart
 refused "'smart-hash/x': smart-hash has 3-read" figures smart-hash/x
 refused "--jobs 0: expected 1 or more" figures --jobs 0
 refused "--save: expected without --quick" figures --save --quick

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "bed/cm.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 #include "snic/net/pkt.h"
 
 /* ---- set-up and end -------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "bed/host.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 #define FRAMES	20000
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include "bed/cable.h"
-#include "snic/cm/priv.h"
+#include "snic/cm/cm-priv.h"
 #include "snic/net/net.h"
 
 #define MESSAGES	24

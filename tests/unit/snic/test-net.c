@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "bed/frame.h"
 #include "bed/host.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 #include "snic/net/pkt.h"
 
 static const uint8_t broadcast[6] = { 255, 255, 255, 255, 255, 255 };

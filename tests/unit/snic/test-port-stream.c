@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 struct bed {
 	char dir[64], path[80];

@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 struct paths {
 	char dir[64], local[80], remote[80];

@@ -5,7 +5,7 @@
  */
 #include "bed/cable.h"
 #include "bed/frame.h"
-#include "snic/transport/priv.h"
+#include "snic/transport/transport-priv.h"
 
 #define LEN 64		/* payload */
 

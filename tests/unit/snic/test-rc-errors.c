@@ -4,6 +4,7 @@
  * told about it.
  */
 #include "bed/cable.h"
+#include "snic/transport/transport.h"
 
 static struct snic_qp_info info_of(struct end *e)
 {

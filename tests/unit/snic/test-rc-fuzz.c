@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 #include "bed/cable.h"
-#include "snic/transport/priv.h"
+#include "snic/transport/transport-priv.h"
 
 #define PACKETS		1000000
 #define GUARD		4096

@@ -4,7 +4,7 @@
  * and for not too many messages.
  */
 #include "bed/cable.h"
-#include "snic/transport/priv.h"
+#include "snic/transport/transport-priv.h"
 
 #define LEN 64
 

@@ -4,6 +4,7 @@
  * and what each of them gets for an answer.
  */
 #include "bed/cable.h"
+#include "snic/transport/transport.h"
 
 /* ---- requests -------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * times are simulated.
  */
 #include "bed/cable.h"
-#include "snic/transport/priv.h"
+#include "snic/transport/transport-priv.h"
 
 static struct snic_rc_req *req_of(struct end *e)
 {

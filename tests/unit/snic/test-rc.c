@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "bed/cable.h"
+#include "snic/transport/transport.h"
 
 static bool is_send(uint8_t op)
 {

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The real-time runner: work is done without anyone stepping, callers get the
- * NIC, CQEs can be read by other threads, and an idle NIC costs nothing.
+ * NIC, CQEs can be read by other threads, helpers come and go, and an idle NIC costs
+ * nothing.
  */
+#include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 #include "bed/end.h"
 
 struct run {
@@ -299,36 +305,45 @@ static void next_event(struct peer *h, enum snic_cm_event_type type,
 	assert_int_equal(poll(&p, 1, 0), 0);
 }
 
-static void two_threads_connect(void **state)
+/* Connects the queue pairs x of both; b has a receive of 40000 bytes. */
+static void peers_connect(struct peer *a, struct peer *b, uint32_t *ret_id)
 {
 	struct snic_cm_event ev, ev_b;
 	struct snic_cm_param param = { .retry_cnt = 7, .rnr_retry = 7 };
+	uint32_t listener;
+
+	snic_rt_lock(b->run.rt);
+	assert_int_equal(snic_cm_listen(b->run.b.nic, 7000, &listener), 0);
+	snic_rt_unlock(b->run.rt);
+	snic_rt_lock(a->run.rt);
+	param.qpn = a->run.x.qpn;
+	assert_int_equal(snic_cm_connect(a->run.b.nic, htobe32(0x0a000002), 7000,
+					 &param, ret_id), 0);
+	snic_rt_unlock(a->run.rt);
+
+	next_event(b, SNIC_CM_REQUEST, &ev_b);
+	assert_int_equal(ev_b.listener, listener);
+	snic_rt_lock(b->run.rt);
+	param.qpn = b->run.x.qpn;
+	post_recv(&b->run.x, b->run.src, 40000);
+	assert_int_equal(snic_cm_accept(b->run.b.nic, ev_b.id, &param), 0);
+	snic_rt_unlock(b->run.rt);
+	next_event(a, SNIC_CM_ESTABLISHED, &ev);
+	next_event(b, SNIC_CM_ESTABLISHED, &ev);
+}
+
+static void two_threads_connect(void **state)
+{
+	struct snic_cm_event ev;
 	struct snic_port *pa, *pb;
 	struct peer a, b;
-	uint32_t listener, id;
+	uint32_t id;
 	struct wqe w;
 
 	assert_int_equal(snic_port_pair_open(&pa, &pb), 0);
 	peer_start(&a, pa, 1);
 	peer_start(&b, pb, 2);
-	snic_rt_lock(b.run.rt);
-	assert_int_equal(snic_cm_listen(b.run.b.nic, 7000, &listener), 0);
-	snic_rt_unlock(b.run.rt);
-	snic_rt_lock(a.run.rt);
-	param.qpn = a.run.x.qpn;
-	assert_int_equal(snic_cm_connect(a.run.b.nic, htobe32(0x0a000002), 7000,
-					 &param, &id), 0);
-	snic_rt_unlock(a.run.rt);
-
-	next_event(&b, SNIC_CM_REQUEST, &ev_b);
-	assert_int_equal(ev_b.listener, listener);
-	snic_rt_lock(b.run.rt);
-	param.qpn = b.run.x.qpn;
-	post_recv(&b.run.x, b.run.src, 40000);
-	assert_int_equal(snic_cm_accept(b.run.b.nic, ev_b.id, &param), 0);
-	snic_rt_unlock(b.run.rt);
-	next_event(&a, SNIC_CM_ESTABLISHED, &ev);
-	next_event(&b, SNIC_CM_ESTABLISHED, &ev);
+	peers_connect(&a, &b, &id);
 
 	memset(a.run.src, 0x6b, 40000);
 	snic_rt_lock(a.run.rt);
@@ -349,6 +364,248 @@ static void two_threads_connect(void **state)
 	peer_stop(&b);
 }
 
+/* ---- helpers ------------------------------------------------------------------ */
+
+/* Two NICs; the first may have helpers, and sends. */
+struct helped {
+	struct peer a, b;
+	unsigned int sent;
+};
+
+static void helped_start(struct helped *h)
+{
+	struct snic_port *pa, *pb;
+	uint32_t id;
+
+	h->sent = 0;
+	assert_int_equal(snic_port_pair_open(&pa, &pb), 0);
+	peer_start(&h->a, pa, 1);
+	peer_start(&h->b, pb, 2);
+	peers_connect(&h->a, &h->b, &id);
+}
+
+static void helped_stop(struct helped *h)
+{
+	peer_stop(&h->a);
+	peer_stop(&h->b);
+}
+
+/* Writes a SEND that is not rung yet, and gives the other end a receive for it. */
+static void helped_put(struct helped *h)
+{
+	struct wqe w;
+
+	snic_rt_lock(h->b.run.rt);
+	post_recv(&h->b.run.x, h->b.run.src, 40000);
+	snic_rt_unlock(h->b.run.rt);
+	snic_rt_lock(h->a.run.rt);
+	w = wqe_begin(&h->a.run.x, WRC_WQE_SEND, 0, CE);
+	wqe_data(&w, h->a.run.src, 8);
+	wqe_end(&w);
+	/* the same as polling, so that the CQ does not fill */
+	snic_cq_lookup(h->a.run.b.nic, h->a.run.x.scqn)->ci = h->sent & SNIC_CQ_MASK;
+	snic_rt_unlock(h->a.run.rt);
+}
+
+static void helped_await(struct helped *h)
+{
+	wait_cqe(&h->a.run, cq_buf(&h->a.run, h->a.run.x.scqn), h->sent++, 1024);
+}
+
+/* A message and its ACK, which is for the helper or for the NIC's thread. */
+static void helped_send(struct helped *h)
+{
+	helped_put(h);
+	snic_rt_ring(h->a.run.rt, h->a.run.x.qpn, h->a.run.x.pi);
+	helped_await(h);
+}
+
+struct assistant {
+	struct snic_helper *helper;
+	pthread_t thread;
+	int wake_fd;
+	unsigned int most;	/* frames after which it leaves */
+	atomic_uint frames;	/* for which it was woken */
+	bool woken;
+};
+
+static void *assist(void *arg)
+{
+	struct assistant *s = arg;
+	unsigned int woken = 0;
+
+	while (!(woken & SNIC_WOKEN_BY_CALLER) && atomic_load(&s->frames) < s->most) {
+		if (snic_helper_wait(s->helper, SNIC_NEVER, &woken))
+			return NULL;
+		if (!(woken & SNIC_WOKEN_BY_FRAME))
+			continue;
+		snic_helper_work(s->helper);
+		atomic_fetch_add(&s->frames, 1);
+	}
+	s->woken = true;
+	return NULL;
+}
+
+static void assistant_make(struct helped *h, struct assistant *s)
+{
+	*s = (struct assistant){ .wake_fd = eventfd(0, EFD_NONBLOCK) };
+	assert_true(s->wake_fd >= 0);
+	assert_int_equal(snic_helper_new(h->a.run.rt, s->wake_fd, &s->helper), 0);
+}
+
+static void assistant_start(struct helped *h, struct assistant *s, unsigned int most)
+{
+	assistant_make(h, s);
+	s->most = most;
+	assert_int_equal(pthread_create(&s->thread, NULL, assist, s), 0);
+}
+
+static void assistant_free(struct assistant *s)
+{
+	snic_helper_free(s->helper);
+	close(s->wake_fd);
+}
+
+static void assistant_end(struct assistant *s)
+{
+	assert_int_equal(eventfd_write(s->wake_fd, 1), 0);
+	pthread_join(s->thread, NULL);
+	assert_true(s->woken);
+	assistant_free(s);
+}
+
+/* There is a helper, and it does not wait: the NIC's thread takes the frames. */
+static void no_helper_waits(void **state)
+{
+	struct assistant s;
+	struct helped h;
+	unsigned int i;
+
+	helped_start(&h);
+	assistant_make(&h, &s);
+	for (i = 0; i < 50; i++)
+		helped_send(&h);
+	assistant_free(&s);
+	for (i = 0; i < 50; i++)
+		helped_send(&h);
+	helped_stop(&h);
+}
+
+/* A helper that waits takes frames, until it is woken. */
+static void helper_takes_frames(void **state)
+{
+	struct assistant s;
+	struct helped h;
+
+	helped_start(&h);
+	assistant_start(&h, &s, UINT32_MAX);
+	while (atomic_load(&s.frames) < 50)
+		helped_send(&h);
+	assistant_end(&s);
+	helped_send(&h);
+	helped_stop(&h);
+}
+
+/* The first of several leaves each time while the others wait. */
+static void helpers_leave(void **state)
+{
+	struct assistant s[3];
+	struct helped h;
+	unsigned int i;
+
+	helped_start(&h);
+	for (i = 0; i < 3; i++)
+		assistant_start(&h, &s[i], 1 + i);
+	for (i = 0; i < 3; i++)
+		while (atomic_load(&s[i].frames) < 1 + i)
+			helped_send(&h);
+	for (i = 0; i < 3; i++)
+		assistant_end(&s[i]);
+	for (i = 0; i < 50; i++)
+		helped_send(&h);
+	helped_stop(&h);
+}
+
+/* The NIC's thread does what a helper has no part in: timers, and calls. */
+static void helper_waits_for_timer(void **state)
+{
+	struct assistant s;
+	struct helped h;
+	struct wqe w;
+
+	helped_start(&h);
+	assistant_start(&h, &s, UINT32_MAX);
+	helped_send(&h);	/* takes the first receive */
+	snic_rt_lock(h.a.run.rt);
+	w = wqe_begin(&h.a.run.x, WRC_WQE_SEND, 0, CE);
+	wqe_data(&w, h.a.run.src, 8);
+	wqe_end(&w);
+	ring(&h.a.run.x);
+	w = wqe_begin(&h.a.run.x, WRC_WQE_SEND, 0, CE);
+	wqe_data(&w, h.a.run.src, 8);
+	wqe_end(&w);
+	ring(&h.a.run.x);
+	snic_rt_unlock(h.a.run.rt);
+	/* The second is refused until there is a receive, and sent again by a timer. */
+	helped_await(&h);
+	snic_rt_lock(h.b.run.rt);
+	post_recv(&h.b.run.x, h.b.run.src, 40000);
+	snic_rt_unlock(h.b.run.rt);
+	helped_await(&h);
+	assistant_end(&s);
+	helped_stop(&h);
+}
+
+/* Doorbells that the caller pushes, and that the NIC's thread executes where it is awake. */
+static void noted_doorbells(void **state)
+{
+	unsigned int put_off = 0;
+	struct assistant s;
+	struct helped h;
+
+	helped_start(&h);
+	/* nobody has ever helped: a push is not needed */
+	helped_put(&h);
+	assert_false(snic_rt_note(h.a.run.rt, h.a.run.x.qpn, h.a.run.x.pi));
+	helped_await(&h);
+	assistant_make(&h, &s);
+	while (put_off < 50) {
+		helped_put(&h);
+		if (snic_rt_note(h.a.run.rt, h.a.run.x.qpn, h.a.run.x.pi)) {
+			snic_rt_push(h.a.run.rt);
+			put_off++;
+		}
+		helped_await(&h);
+	}
+	assistant_free(&s);
+	helped_stop(&h);
+}
+
+/* A descriptor that changes cannot be waited for by several threads. */
+static void no_helper_of_stream(void **state)
+{
+	char path[] = "/tmp/odrp-rt-XXXXXX";
+	struct snic_helper *helper;
+	struct snic_port *port;
+	struct run r;
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	close(fd);
+	unlink(path);
+	assert_int_equal(snic_port_stream_open(path, &port), 0);
+	start(&r, 0);
+	snic_rt_lock(r.rt);
+	assert_int_equal(snic_port_add(r.b.nic, port), 0);
+	snic_rt_unlock(r.rt);
+	fd = eventfd(0, EFD_NONBLOCK);
+	assert_true(fd >= 0);
+	assert_int_equal(snic_helper_new(r.rt, fd, &helper), -EOPNOTSUPP);
+	close(fd);
+	stop(&r);
+	port->ops->close(port);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -357,6 +614,12 @@ int main(void)
 		cmocka_unit_test(sleeping_thread_keeps_time),
 		cmocka_unit_test(words_are_not_torn),
 		cmocka_unit_test(two_threads_connect),
+		cmocka_unit_test(no_helper_waits),
+		cmocka_unit_test(helper_takes_frames),
+		cmocka_unit_test(helpers_leave),
+		cmocka_unit_test(helper_waits_for_timer),
+		cmocka_unit_test(noted_doorbells),
+		cmocka_unit_test(no_helper_of_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

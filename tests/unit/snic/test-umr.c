@@ -4,7 +4,7 @@
  * how indirect keys come and go.
  */
 #include "bed/umr.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 
 /* ---- keys ---------------------------------------------------------------------- */
 

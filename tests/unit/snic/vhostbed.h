@@ -6,7 +6,7 @@
 #include <linux/virtio_config.h>
 #include <linux/virtio_net.h>
 #include "guest.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 #define BIT(n)		(1ull << (n))
 #define PLAIN		(BIT(VIRTIO_F_VERSION_1) |		\

@@ -125,6 +125,7 @@ static void test_beat_and_grant_bytes(void **state)
 		.lease_held = htobe64(4), .ctl_raddr = htobe64(5),
 		.ctl_rkey = htobe32(6), .flags = htobe32(7),
 		.mac = { 8, [15] = 9 }, .dead_ms = htobe32(0x0a0b0c0d),
+		.kept = htobe64(0x1112131415161718),
 	};
 	const struct odrp_wire_signed_grant grant = {
 		.grant = {
@@ -138,7 +139,7 @@ static void test_beat_and_grant_bytes(void **state)
 		     "0000000000000001" "0000000000000002" "0000000000000003"
 		     "0000000000000004" "0000000000000005" "00000006"
 		     "00000007" "08000000000000000000000000000009" "0a0b0c0d"
-		     "00000000" "0000000000000000"
+		     "00000000" "1112131415161718"
 		     "0000000000000000000000000000000000000000000000000000000000000000"
 		     "00000000000000000000000000000000");
 	assert_int_equal(odrp_wire_beat_len(0), 64);

@@ -2,7 +2,7 @@
 /* Two CNodes and a memory node, run again and again; see stage.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 #include "stage-priv.h"
 
 #define FIRST_FREE_RING 9	/* how far the ring's counters have come */
@@ -448,7 +448,7 @@ static size_t put_body(const struct stage_cnode *c, bool quiet, bool next,
 		const struct wrc_word_rule *w = &c->words[i];
 		bool step = quiet;
 
-		if (w->kind == WRC_WORD_EARLY)
+		if (w->kind == WRC_WORD_PAGE)
 			step = c->sent % 4 == 1;	/* now and then */
 		else if (w->kind == WRC_WORD_NEXT)
 			step = next;

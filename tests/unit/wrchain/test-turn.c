@@ -7,7 +7,7 @@
 #include "bench.h"
 #include "core/turn.h"
 #include "pages.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 #include "tools/rig.h"
 
 #define DEPTH 8

@@ -208,7 +208,7 @@ static void serve(struct model *m, struct client *c)
 	if (m->pages_first) {
 		if (m->strict)
 			expect(c, WRC_WORD_INDEX, m->client);
-		expect(c, WRC_WORD_EARLY, WRC_WQE_WRITE);
+		expect(c, WRC_WORD_PAGE, WRC_WQE_WRITE);
 		m->client++;
 		m->messages = (m->messages + 1) & 0xffffff;
 	}
@@ -234,7 +234,7 @@ static void serve(struct model *m, struct client *c)
 /* What a word that is no count says of a quiet request, or an early page. */
 static uint8_t other_opcode(int prog, uint8_t kind)
 {
-	if (kind == WRC_WORD_EARLY)
+	if (kind == WRC_WORD_PAGE)
 		return WRC_WQE_WRITE_IMM;
 	return prog == ODRP_WIRE_LOAD ||
 	       prog == FENCES + ODRP_WIRE_LOAD ? WRC_WQE_WRITE : WRC_WQE_NOP;

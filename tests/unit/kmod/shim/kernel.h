@@ -140,6 +140,16 @@ static inline u64 find_next_bit(const unsigned long *map, u64 nr, u64 from)
 }
 
 #define find_first_bit(map, nr)	find_next_bit(map, nr, 0)
+#define BIT_WORD(nr)		((nr) / 64)
+
+static inline u64 find_first_zero_bit(const unsigned long *map, u64 nr)
+{
+	u64 i = 0;
+
+	while (i < nr && test_bit(i, map))
+		i++;
+	return i;
+}
 
 /* ---- one CPU ---------------------------------------------------------------------- */
 
@@ -183,6 +193,7 @@ struct mutex {
 	bool	held;
 };
 
+#define mutex_init(m)			(*(m) = (struct mutex){ })
 /* Nobody is there to give one up. */
 #define mutex_lock(m)			((m)->held ? abort() : (void)((m)->held = true))
 #define mutex_unlock(m)			((void)((m)->held = false))
@@ -222,7 +233,7 @@ struct work_struct {
 	unsigned int	queued;
 };
 
-/* @delay: as mod_delayed_work() had it last */
+/* @delay: of the last time that it was queued, or had its time changed */
 struct delayed_work {
 	struct work_struct	work;
 	unsigned long		delay;
@@ -241,7 +252,8 @@ static inline void shim_flush(struct work_struct *w)
 #define INIT_WORK(w, f)			(*(w) = (struct work_struct){ .fn = (f) })
 #define INIT_DELAYED_WORK(w, f)		INIT_WORK(&(w)->work, f)
 #define queue_work(wq, w)		((void)(w)->queued++)
-#define queue_delayed_work(wq, w, t)	((void)(t), (void)(w)->work.queued++)
+#define queue_delayed_work(wq, w, t) \
+	((void)((w)->work.queued || ((w)->delay = (t), 1)), (void)(w)->work.queued++)
 #define mod_delayed_work(wq, w, t)	((void)((w)->delay = (t)), (void)(w)->work.queued++)
 #define flush_delayed_work(w)		shim_flush(&(w)->work)
 #define cancel_delayed_work(w)		((void)((w)->work.queued = 0))
