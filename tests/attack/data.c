@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 #include "attack.h"
-#include "snic/transport/priv.h"
+#include "snic/transport/transport-priv.h"
 
 #define EACH	3000
 

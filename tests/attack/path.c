@@ -12,8 +12,8 @@
 #include "bed/cnode-priv.h"
 #include "bed/frame.h"
 #include "snic/engine/engine.h"
-#include "snic/net/priv.h"
-#include "snic/transport/priv.h"
+#include "snic/net/net-priv.h"
+#include "snic/transport/transport-priv.h"
 
 #define ROUNDS	6
 #define WORK	200

@@ -8,7 +8,7 @@
 #include "bed/cm.h"
 #include "bed/cnode-priv.h"
 #include "bed/frame.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 uint32_t attack_random(struct speaker *s)
 {

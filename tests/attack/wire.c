@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "say.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 #include "bed/agent.h"
 
 #define VXLAN_HLEN	8
@@ -69,7 +69,7 @@ static void wire_prove(struct wire *w, const uint8_t *frame, size_t len)
 	    snic_arp_parse(frame + SNIC_ETH_HLEN, len - SNIC_ETH_HLEN, &a) ||
 	    a.oper != SNIC_ARP_REQUEST)
 		return;
-	snic_arp_put(answer, &(struct snic_arp_say) {
+	snic_arp_put(answer, &(struct snic_arp_fields) {
 		.oper = SNIC_ARP_REPLY, .to = a.sha, .mac = w->speaker.own.mac,
 		.ip = w->speaker.own.ip, .target_mac = a.sha,
 	});

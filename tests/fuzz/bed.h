@@ -6,8 +6,8 @@
 #include "bed/frame.h"
 #include "bed/host.h"
 #include "driver.h"
-#include "snic/cm/priv.h"
-#include "snic/net/priv.h"
+#include "snic/cm/cm-priv.h"
+#include "snic/net/net-priv.h"
 
 /* 10.0.0.2; with one QP in RESET. */
 struct fuzz_bed {

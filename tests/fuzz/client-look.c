@@ -46,8 +46,9 @@ static void see_all_free(const struct life *l)
 	for (i = 0; i < m->nr_sess; i++)
 		if (sess_is_live(m->sess[i]))
 			see_sess(&m->pool, m->sess[i]);
-	for (i = 0; i < m->pool.nr_free; i++)
-		is_free[m->pool.free[i]] = true;
+	for (i = 0; i < m->pool.pages; i++)
+		if (free_map_has(&m->pool.free, i))
+			is_free[i] = true;
 }
 
 static bool leads_well(const struct life *l, const struct sess *s,
@@ -201,9 +202,10 @@ void look_at_pool(struct life *l)
 	/* Some may have come and gone meanwhile. */
 	if (l->lent_then != l->bed.m.lender.nr_lent)
 		memset(is_marked, 0, sizeof(is_marked));
-	for (i = 0; i < pool->nr_free; i++) {
-		look_at_free(l, pool->free[i]);
-		now[pool->free[i]] = true;
+	for (i = 0; i < pool->pages; i++) {
+		now[i] = free_map_has(&pool->free, i);
+		if (now[i])
+			look_at_free(l, i);
 	}
 	memcpy(is_marked, now, sizeof(is_marked));
 	l->lent_then = l->bed.m.lender.nr_lent;

@@ -10,7 +10,7 @@
 #include "bed/frame.h"
 #include "client-hostile.h"
 #include "snic/net/pkt.h"
-#include "snic/net/priv.h"
+#include "snic/net/net-priv.h"
 
 /* Of the immediate: it is to become a key. */
 #define IS_KEY		1u

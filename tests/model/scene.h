@@ -20,7 +20,7 @@
 #include "core/keymap.h"
 #include "core/link.h"
 #include "mlx5/encode.h"
-#include "snic/engine/priv.h"
+#include "snic/engine/engine-priv.h"
 #include "explore.h"
 #include <page/ring.h>
 

@@ -32,7 +32,8 @@ enum agent_move {
 
 struct scene_agent {
 	struct pool pool;
-	uint32_t free[SCENE_PAGES];
+	uint64_t bit[FREE_BLOCK / 64];
+	struct free_block block;
 	bool clean[SCENE_PAGES];
 	struct sess sess[SCENE_CNODES];
 	struct sess *all[SCENE_CNODES];
@@ -46,13 +47,16 @@ struct scene_agent {
 
 /* ---- set-up ----------------------------------------------------------------- */
 
+_Static_assert(SCENE_PAGES <= FREE_BLOCK, "one block");
+
 static void make_pool(struct scene *s, struct scene_agent *a)
 {
 	a->pool = (struct pool){
 		.nic = s->agents_nic, .pdn = s->pdn, .pages = s->nr_pages,
 		.page_mem.va = s->pool, .page_key = s->keys[0].pool,
-		.free = a->free, .owner = s->owner, .clean = a->clean,
+		.owner = s->owner, .clean = a->clean,
 	};
+	free_map_init(&a->pool.free, s->nr_pages, a->bit, &a->block);
 }
 
 /* Each chain has a queue number of its own. */
@@ -549,10 +553,7 @@ uint64_t scene_agent_hash(const struct scene *s, uint64_t h)
 	unsigned int c;
 
 	h = hash_lender(a, h);
-	h = explore_mix(h, &(uint64_t){ a->pool.nr_free }, sizeof(uint64_t));
-	for (c = 0; c < a->pool.nr_free; c++)
-		h = explore_mix(h, &(uint64_t){ a->pool.free[c] },
-				sizeof(uint64_t));
+	h = explore_mix(h, a->bit, sizeof(a->bit));
 	h = explore_mix(h, s->owner, sizeof(s->owner));
 	for (c = 0; c < SCENE_CNODES; c++)
 		h = hash_session(&a->sess[c], h);
@@ -571,8 +572,9 @@ void scene_agent_pages(const struct scene *s, void *arg,
 	const struct scene_agent *a = s->agent;
 	unsigned int c, i;
 
-	for (i = 0; i < a->pool.nr_free; i++)
-		see(arg, page_addr(a->pool.free[i]), POOL_NOBODY);
+	for (i = 0; i < a->pool.pages; i++)
+		if (free_map_has(&a->pool.free, i))
+			see(arg, page_addr(i), POOL_NOBODY);
 	for (c = scene_agent_collected(s); c < SCENE_CNODES; c++)
 		for (i = 0; i < a->sess[c].held.nr; i++)
 			see(arg, a->sess[c].held.at[i], scene_owner(c));
