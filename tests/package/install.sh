@@ -105,6 +105,17 @@ files_are_there() {
 	done
 }
 
+# Links of README.md, and of the documents that it names, lead to files of the packages.
+links_lead_somewhere() {
+	local doc=$root/usr/share/doc/odrp-tools from to
+	while IFS=: read -r from to; do
+		to=${to%%#*}	# a part of the document
+		[[ -z $to || $to = *://* || -e ${from%/*}/$to ]] ||
+			wrong "${from#"$doc/"}: no $to"
+	done < <(grep -Hro '](\([^() ]*\))' "$doc" --include='*.md' |
+		sed -E 's/:\]\((.*)\)$/:\1/')
+}
+
 # has_module RELEASE NAME
 has_module() {
 	local ko
@@ -247,6 +258,7 @@ purge_leaves_nothing() {
 in_root() {
 	tap_case "installs" installs
 	tap_case "files are where they belong" files_are_there
+	tap_case "links lead somewhere" links_lead_somewhere
 	tap_case "dkms: modules for each kernel (${kernels// /, })" \
 		modules_are_built
 	tap_case "units are valid" units_are_valid

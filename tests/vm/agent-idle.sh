@@ -7,10 +7,11 @@
 . "$(dirname "$0")/lib.sh"
 chains_only
 
-# Wake-ups of the agent per executed chain; per second, for timers and heartbeats;
+# Wake-ups of the agent per executed chain; per second, for timers and heartbeats,
+# which the agent looks for every 40 ms;
 # and per question. A slow kernel takes minutes for the same pages.
 per_chain=0.02
-per_second=5
+per_second=30
 per_question=20
 
 agent_pid() {

@@ -5,27 +5,16 @@
 # agent: the histories of tasks that fight for few keys, and what one task posts, against
 # what it posts in virtual time; the trees likewise, by night.
 . "$(dirname "$0")/lib.sh"
-. "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
 
 # shellcheck disable=SC2016  # for the guest's shell
-on_veth='
-for m in /x/modules/*.ko; do
-	insmod $m 2>/dev/null
-done
-ip link add v0 type veth || exit 3
-ip link set v0 mtu 2200 up && ip link set veth0 mtu 2200 up || exit 3
-ip addr add 10.78.0.1/24 dev v0 || exit 3
-rdma link add rxe9 type rxe netdev v0 || exit 3
+on_veth=$rxe_device'
 export FAR_TEST_NIC=verbs:rxe9,spin_us=0
 export FAR_TEST_HOST=soft:nodes=2,ip=10.78.0.9/24,mtu=2200,packet=veth0
 exec test-far-nic-suite verbs 2>&1'
 
 # suite KERNEL
 suite() {
-	kernel_fetch "$1" && module_files "$1" "$case_dir/modules" veth || {
-		wrong "no module veth"
-		return
-	}
+	rxe_modules "$1"
 	vm_script --kernel "$1" --no-odrp --mem 300M --add "$case_dir/modules" \
 		--add "$vm_far/nic/test-far-nic-suite" -- "$on_veth"
 	expect_status 0
@@ -59,8 +48,9 @@ $far bench index --nic $nic --node 10.77.0.1 --space cache --index hash \
 	--workload A --keys 500 --tasks 4 --ops 2000 --warm-ms 0 || exit 7
 $far space check cache --nic $nic --node 10.77.0.1 || exit 8'
 
+# hash KERNEL OPTION...
 hash() {
-	agent "$1" 'cache counted' --add "$vm_far/hash/test-far-hash-concurrent" \
+	agent "$1" 'cache counted' "${@:2}" --add "$vm_far/hash/test-far-hash-concurrent" \
 		--add "$vm_far/hash/test-far-hash-counts" -- "$in_space"
 	expect_out 'linearizable'
 	expect_out '^seed .*; verbs:'
@@ -93,4 +83,5 @@ for kernel in "${kernels[@]}"; do
 	tap_case "the hash table on $kernel, history" hash "$kernel"
 	((nightly)) && tap_case "the trees on $kernel, histories" trees "$kernel"
 done
+tap_case "the hash table between two guests, history" hash 6.1 --mnode-in guest
 tap_end

@@ -45,7 +45,7 @@ await() {
 }
 
 has_lease() {
-	read -r is <$odrp/lease && [ "$is" -gt $((len / 4096)) ]
+	read -r is <$odrp/lease && [ "$is" -gt 64 ]	# more than a newcomer has at once
 }
 
 has_reconnected() {

@@ -176,9 +176,10 @@ echo all well
 GUEST
 
 # What was true once is that the device was added; pages are only written then. Without
-# secrets, or what is forged would be the handshake.
+# secrets, or what is forged would be the handshake; and of a device that has a page for
+# each slot and asks for none, or it would be an answer.
 are_others() {
-	vm_script --mem 256M --swap 16M --no-swapon "${keyed[@]}" \
+	vm_script --mem 256M --swap 1M --no-swapon "${keyed[@]}" \
 		--auth none --nic-opt forge_after=1,forge_max=1,forge_data=1 \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
 		--param hot_add.dead_after_ms=$((90000 * slow)) \

@@ -68,6 +68,29 @@ chains_only() {
 	vm_card=("${unknown_card[@]}")
 }
 
+# The RDMA device rxe9, whose address is 10.78.0.1: both ends of what goes through it are in
+# one guest. A script of a guest begins with it, after rxe_modules.
+# shellcheck disable=SC2016  # for the guest's shell
+rxe_device='
+for m in /x/modules/*.ko; do
+	insmod $m 2>/dev/null
+done
+ip link set lo up
+ip link add v0 type veth || exit 3
+ip link set v0 mtu 2200 up && ip link set veth0 mtu 2200 up || exit 3
+ip addr add 10.78.0.1/24 dev v0 || exit 3
+rdma link add rxe9 type rxe netdev v0 || exit 3
+'
+
+# rxe_modules KERNEL: the modules that rxe_device needs and the archive lacks, into
+# $case_dir/modules, which --add takes. Without them the case fails.
+rxe_modules() {
+	# shellcheck source=scripts/lib/initramfs.sh
+	. "$vm_top/scripts/lib/initramfs.sh"
+	kernel_fetch "$1" && module_files "$1" "$case_dir/modules" veth ||
+		wrong "no module veth"
+}
+
 vm_packages() {
 	local -a targets
 	mapfile -t targets < <(vm_targets)

@@ -133,7 +133,8 @@ awk "
 	\$1 == \"odrp_wait\" {
 		if (arrived[slot()] < 1)
 			wrong(\"waits, and has not arrived\")
-		waits[\$4 == \"for=slot\" ? \"slot\" : \"credit\"]++
+		why = substr(\$4, 5)
+		waits[why == \"slot\" || why == \"page\" ? why : \"credit\"]++
 	}
 	\$1 == \"odrp_post\" {
 		if (chain() != \"invalidate\" && arrived[slot()]-- < 1)

@@ -4,18 +4,9 @@
 # NIC: "far space serve" has one in the guest, then the agent, and libfar's clients reach it
 # over the same device. The hash table keeps its history, and the space is clean afterwards.
 . "$(dirname "$0")/lib.sh"
-. "$vm_top/scripts/lib/initramfs.sh"	# modules that are not in the archive
 
 # shellcheck disable=SC2016  # for the guest's shell
-device='
-for m in /x/modules/*.ko; do
-	insmod $m 2>/dev/null
-done
-ip link set lo up
-ip link add v0 type veth || exit 3
-ip link set v0 mtu 2200 up && ip link set veth0 mtu 2200 up || exit 3
-ip addr add 10.78.0.1/24 dev v0 || exit 3
-rdma link add rxe9 type rxe netdev v0 || exit 3
+device=$rxe_device'
 nic=verbs:rxe9,spin_us=0 far=/x/far'
 
 # shellcheck disable=SC2016
@@ -46,10 +37,7 @@ cat /tmp/serve /tmp/agent'
 
 # served KERNEL
 space_served() {
-	kernel_fetch "$1" && module_files "$1" "$case_dir/modules" veth || {
-		wrong "no module veth"
-		return
-	}
+	rxe_modules "$1"
 	vm_script --kernel "$1" --no-odrp --mem 300M --add "$case_dir/modules" \
 		--add "$vm_far/hash/test-far-hash-concurrent" --add "$vm_far_tool" \
 		--add "$(userspace_dir)/mnode/odrp-mnoded" -- "$served"
