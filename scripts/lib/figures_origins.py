@@ -38,6 +38,11 @@ def limit(rule, top=TOP):
     return 1000 / float(value.group(1))
 
 
+def is_number(y):
+    """Whether there is one: the run may have failed, or have been unsteady."""
+    return isinstance(y, (int, float))
+
+
 class Origins:
     """
     Of one figure: lines is [(series, [(x, y)])], fitted {(label, x)} of points that are
@@ -59,13 +64,13 @@ class Origins:
         if series.is_paper() or x not in self.paper.get(series.name(), ()):
             return ''
         kinds = {r['kind'] for r, most in self.rules if r['series'] in ('*', series.name())
-                 and (most is None or y is not None and abs(y / most - 1) <= NEAR)}
+                 and (most is None or is_number(y) and abs(y / most - 1) <= NEAR)}
         if 'given' in kinds:
             return 'given'
         return 'fitted' if kinds or (series.label, x) in self.fitted else 'check'
 
     def mark(self, series, x, y):
-        return MARKS.get(self.kind(series, x, y), '')
+        return MARKS.get(self.kind(series, x, y), '') if is_number(y) else ''
 
     def points(self):
         """(kind, series, x, error) of each number that the paper has, too."""
@@ -73,7 +78,7 @@ class Origins:
             for x, y in points:
                 kind = self.kind(series, x, y)
                 paper = self.paper.get(series.name(), {}).get(x)
-                if kind and y is not None and paper:
+                if kind and is_number(y) and paper:
                     yield kind, series, x, y / paper - 1
 
     def errors(self):

@@ -8,6 +8,7 @@ import shlex
 import textwrap
 
 import figures_origins
+import figures_run
 import result
 
 
@@ -17,7 +18,9 @@ def table(head, rows):
 
 
 def number(value):
-    return 'unsteady' if value is None else f'{value:.4g}'
+    if isinstance(value, figures_run.Missing):
+        return str(value).replace('|', '\\|')
+    return f'{value:.4g}'
 
 
 def by_x(figure, lines, origins):
@@ -52,6 +55,9 @@ def commands(runner, figure):
 
 def smaller(svg):
     """A picture of gnuplot's with its licence, and without what nobody sees."""
+    svg = re.sub(r'(\d\.\d)\d+', r'\1', svg)
+    # What SVG has by itself.
+    svg = svg.replace(' stroke-linecap="butt" stroke-linejoin="miter"', '')
     svg = re.sub(r'<desc>.*?</desc>', '', svg, flags=re.DOTALL)
     svg = re.sub(r'\s*\n\s*', '\n', svg)
     svg = re.sub(r'<g [^>]*>\n</g>\n', '', svg)
@@ -61,15 +67,17 @@ def smaller(svg):
 
 
 def picture(which, figure, runner):
-    """Keeps the picture beside the page, and shows it there."""
+    """Keeps the picture beside the page, and shows it there; '': no run has succeeded."""
     name = f'{which}-{figure.name}.svg'
+    if not os.path.exists(os.path.join(runner.out, name)):
+        return ''
     folder = os.path.join(result.TOP, 'docs', 'results', 'figures')
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(runner.out, name), encoding='utf-8') as f:
         svg = smaller(f.read())
     with open(os.path.join(folder, name), 'w', encoding='utf-8') as f:
         f.write(svg)
-    return f'![{figure.title}](figures/{name})'
+    return f'![{figure.title.partition(":")[0]}](figures/{name})'
 
 
 def section(runner, figure, lines, origins, pictures):
@@ -90,20 +98,60 @@ def errors(drawn, origins):
             table(figures_origins.HEAD, rows)]
 
 
-def save(which, figures, runner, names, drawn):
+def has_numbers(lines):
+    """Whether a run of the figure has given one."""
+    return any(figures_origins.is_number(y) for s, points in lines if not s.is_paper()
+               for _, y in points)
+
+
+MISSING = """
+In place of a number: *unsteady*, the throughput of the last two windows in Mop/s, when
+throughput, attempts or median latency still differed by more than 5 %; *failed*, and why;
+*not run*.
+"""
+
+
+def legend(drawn):
+    """What words in place of numbers mean, if there are any."""
+    some = any(isinstance(y, figures_run.Missing) for _, lines in drawn for _, points in lines
+               for _, y in points)
+    return [textwrap.fill(' '.join(MISSING.split()), 80)] if some else []
+
+
+def left_out(drawn):
+    """The figures none of whose runs has a number."""
+    titles = [figure.title for figure, lines in drawn if not has_numbers(lines)]
+    if not titles:
+        return []
+    return ['## Without a number', 'No run of these figures was made, or none succeeded:',
+            '\n'.join('* ' + textwrap.fill(title, 78, subsequent_indent='  ')
+                      for title in titles)]
+
+
+def save(which, figures, runner, names, drawn, options=()):
     """
-    figures: the set's module. names: those of the command line. drawn: (figure, [(series,
+    Pictures, and the page, of a set that has one.
+
+    figures: the set's module. names and options: those of the command line. drawn: (figure, [(series,
     points)]).
     """
+    if figures.HEAD is None:
+        for figure, _ in drawn:
+            picture(which, figure, runner)
+        return
+    words = legend(drawn)
+    empty = left_out(drawn)
+    drawn = [(figure, lines) for figure, lines in drawn if has_numbers(lines)]
     origins = [figures_origins.Origins(which, figure, lines, runner.fitted(figure))
                for figure, lines in drawn]
     text = '\n\n'.join([textwrap.fill(' '.join(part.split()), 80, break_on_hyphens=False)
                         for part in (figures.__doc__, figures.HEAD)] +
-                       errors(drawn, origins) +
+                       words + errors(drawn, origins) +
                        [section(runner, figure, lines, o,
                                 [picture(which, figure, runner)]
                                 if figure.name in figures.PICTURES else [])
-                        for (figure, lines), o in zip(drawn, origins)])
+                        for (figure, lines), o in zip(drawn, origins)] + empty)
     path = result.save(f'far-{which}', 'model',
-                       ' '.join(['scripts/figures'] + names + ['--save']), [], text)
+                       ' '.join(['scripts/figures'] + names + ['--save', *options]), [],
+                       text)
     print(os.path.relpath(path, result.TOP))

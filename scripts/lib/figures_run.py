@@ -8,9 +8,14 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 import typing
+
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @dataclasses.dataclass
@@ -57,6 +62,32 @@ class Figure:
     runs_of: str = ''
 
 
+@dataclasses.dataclass(frozen=True)
+class Missing:
+    """What stands in place of a number: the run failed, or never became steady."""
+    text: str
+
+    def __str__(self):
+        return self.text
+
+
+NOT_RUN = 'not run'
+
+
+def unsteady(result):
+    """With the throughput of the two windows that do not agree, in Mop/s."""
+    windows = [f'{result[key]:.3g}' for key in ('before_mops', 'mops') if key in result]
+    return Missing('unsteady: ' + ', '.join(windows))
+
+
+def reason(run):
+    """In one line, why far failed."""
+    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    lines = [line for line in lines if not re.search(r'(: \d+ s| after \d+ s)$', line)]
+    why = lines[-1] if lines else f'exit status {run.returncode}'
+    return 'failed: ' + why.removeprefix('far: ')
+
+
 def paper_points(path, figure, series):
     """[(x, y)] of the paper's numbers."""
     with open(path, encoding='utf-8') as f:
@@ -66,21 +97,24 @@ def paper_points(path, figure, series):
 
 
 class Runner:
-    """quick: every third point, fewer keys, shorter runs. jobs: runs at a time."""
+    """
+    quick: every third point, fewer keys, shorter runs. jobs: runs at a time. minutes: no
+    run begins later; None: all are run.
+    """
 
     MODEL = ['model', '--summary']
     QUICK_MS = 2
     QUICK_KEYS = 100000
     QUICK_OPS = 300000
 
-    def __init__(self, far, out, quick, jobs):
+    def __init__(self, far, out, quick, jobs, minutes=None):
         self.far = far
         self.out = out
         self.quick = quick
         self.jobs = jobs
-        top = os.path.dirname(os.path.dirname(os.path.dirname(
-            os.path.abspath(__file__))))
-        self.paper = os.path.join(top, 'userspace/bench/paper/smart-framework.csv')
+        self.until = None if minutes is None else time.monotonic() + 60 * minutes
+        self.failed = {}        # by path: why the run has no results
+        self.paper = os.path.join(TOP, 'userspace/bench/paper/smart-framework.csv')
         if not os.access(far, os.X_OK):
             sys.exit(f"figures: no far command at '{far}': build it with make")
         with open(far, 'rb') as f:
@@ -109,10 +143,18 @@ class Runner:
         return os.path.join(self.out, 'runs', name[:24])
 
     def run(self, args):
-        """Runs far unless these arguments were run before."""
+        """
+        Runs far unless these arguments were run before. A run that fails is not kept: the
+        figure shows why, and the next call tries again.
+        """
         path = self.path(args)
         if os.path.exists(path):
             return
+        if self.until is not None and time.monotonic() >= self.until:
+            self.failed[path] = NOT_RUN
+            return
+        if os.path.exists(path + '.new'):
+            os.remove(path + '.new')
         form = '--csv' if args[0] == 'model' else '--json'
         run = subprocess.run([self.far, 'bench'] + args + [form, path + '.new'],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -120,8 +162,10 @@ class Runner:
         # "far bench model" answers 1 when it misses a target, and has written all.
         if run.returncode and not (args[0] == 'model' and run.returncode == 1
                                    and os.path.exists(path + '.new')):
-            raise RuntimeError(f"far bench {' '.join(args)}: exit status "
-                               f'{run.returncode}\n{run.stderr.strip()}')
+            self.failed[path] = reason(run)
+            print(f"figures: far bench {' '.join(args)}: {self.failed[path]}",
+                  file=sys.stderr)
+            return
         os.rename(path + '.new', path)
 
     def run_all(self, figures):
@@ -141,37 +185,39 @@ class Runner:
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             runs = [pool.submit(self.run, args) for args in todo]
             for n, run in enumerate(concurrent.futures.as_completed(runs), 1):
-                try:
-                    run.result()
-                except RuntimeError as e:
-                    pool.shutdown(cancel_futures=True)
-                    sys.exit(f'figures: {e}')
+                run.result()
                 print(f'figures: {n} of {len(runs)} runs', file=sys.stderr)
 
     def points(self, figure, series):
-        """[(x, y)], y None if the run was unsteady; what is not of the paper was run before."""
+        """[(x, y)], y a number or Missing; what is not of the paper was run before."""
         if series.known:
             return list(series.known)
         if series.key:
             return paper_points(self.paper, figure.paper, series.key)
         if series.point:
+            if self.path(self.args(series, 0)) in self.failed:
+                return []
             with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
                 points = (series.point(row) for row in csv.DictReader(f))
                 return sorted(p for p in points if p)
         points = []
         for x in self.xs(figure, series):
-            with open(self.path(self.args(series, x)), encoding='utf-8') as f:
+            path = self.path(self.args(series, x))
+            if path in self.failed:
+                points.append((x, Missing(self.failed[path])))
+                continue
+            with open(path, encoding='utf-8') as f:
                 result = json.load(f)
             at = series.x_value(result) if series.x_value else x
             steady = self.quick or result.get('steady', True)
-            points.append((at, series.value(result) if steady else None))
+            points.append((at, series.value(result) if steady else unsteady(result)))
         return points
 
     def fitted(self, figure):
         """{(label, x)} of points of "far bench model" on which its profile was fitted."""
         found = set()
         for series in figure.series:
-            if series.point:
+            if series.point and self.path(self.args(series, 0)) not in self.failed:
                 with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
                     rows = [row for row in csv.DictReader(f) if row['fitted'] == '1']
                 found |= {(series.label, p[0]) for p in map(series.point, rows) if p}
@@ -188,10 +234,21 @@ class Runner:
             for series, points in lines:
                 for x, y in points:
                     out.writerow([series.label, f'{x:g}',
-                                  'unsteady' if y is None else f'{y:g}'])
+                                  y if isinstance(y, Missing) else f'{y:g}'])
         draw(base, figure, lines)
         print(f'{base}.svg')
         return lines
+
+
+# Virtual time: throttling's epochs are a hundredth of the paper's 8 and 480 ms, so a window
+# has 5.28 ms or more; in BRIEF it is half of that. Where tasks fight for keys without
+# combining, queues at the hottest ones need tens of milliseconds until they are as long as
+# they become.
+SCALE = ['--scale', '0.01']
+BRIEF = ['--scale', '0.005', '--warm-ms', '1', '--ms', '2']
+SHORT = SCALE + ['--warm-ms', '2', '--ms', '4']
+QUEUES = SCALE + ['--warm-ms', '20', '--ms', '20']
+COLLAPSE = SCALE + ['--warm-ms', '60', '--ms', '40']
 
 
 def quoted(text):
@@ -203,6 +260,12 @@ STYLES = [(7, 6, '#000000'), (5, 4, '#c03000'), (9, 8, '#0060c0'), (13, 12, '#80
           (11, 10, '#a050c0'), (15, 14, '#606060')]
 
 
+def bars(number, count):
+    """How series `number` of `count` stands beside the others over one name."""
+    width = 0.8 / count
+    return f'using ($1{(number - (count - 1) / 2) * width:+.3f}):2:({width:.3f}) with boxes'
+
+
 def xtics(figure):
     """What stands below the x axis."""
     if not figure.names:
@@ -211,34 +274,60 @@ def xtics(figure):
     return f'set xtics ({ticks})'
 
 
+def install():
+    """Installs what draws, unless it is there. 0, or an exit status."""
+    lib = os.path.dirname(os.path.abspath(__file__))
+    return subprocess.run(['bash', '-c', '. "$0/common.sh"; . "$0/packages.sh"; '
+                           'packages_install figures', lib], check=False,
+                          env=dict(os.environ, ODRP_PROG='figures')).returncode
+
+
+def gnuplot(script):
+    subprocess.run(['gnuplot'], text=True, check=True, input=script)
+
+
 def draw(base, figure, lines):
-    """What is of the paper is dashed, with open points; else solid and filled."""
+    """
+    What is of the paper is dashed, with open points, or hatched; else solid and filled.
+    What has names has bars. A line without a number is left out, and a figure without one
+    is not drawn.
+    """
+    lines = [(s, [(x, y) for x, y in points if not isinstance(y, Missing)])
+             for s, points in lines]
+    lines = [(s, points) for s, points in lines if points]
+    if not lines:
+        return
     names = list(dict.fromkeys(s.name() for s, _ in lines))
     plots = []
     data = []
     for n, (series, points) in enumerate(lines):
         filled, hollow, colour = STYLES[names.index(series.name()) % len(STYLES)]
-        style = f'dashtype 2 pointtype {hollow}' if series.is_paper() else \
-            f'dashtype 1 pointtype {filled}'
-        plots.append(f'$data{n} using 1:2 with linespoints linewidth 1.5 pointsize 0.9 '
-                     f'linecolor rgb "{colour}" {style} title {quoted(series.label)}')
-        body = '\n'.join(f'{x:g} {y:g}' for x, y in points if y is not None)
+        if figure.names:
+            style = f'{bars(n, len(lines))} fillstyle ' + (
+                'pattern 4' if series.is_paper() else 'solid 0.8 noborder')
+        else:
+            style = 'using 1:2 with linespoints linewidth 1.5 pointsize 0.9 ' + (
+                f'dashtype 2 pointtype {hollow}' if series.is_paper() else
+                f'dashtype 1 pointtype {filled}')
+        plots.append(f'$data{n} {style} linecolor rgb "{colour}" '
+                     f'title {quoted(series.label)}')
+        body = '\n'.join(f'{x:g} {y:g}' for x, y in points)
         data.append(f'$data{n} << EOD\n{body}\nEOD')
     script = '\n'.join(data + [
         f'set title {quoted(figure.title)} noenhanced',
         f'set xlabel {quoted(figure.x_label)}',
         f'set ylabel {quoted(figure.y_label)}',
         xtics(figure),
-        'set key outside right top noenhanced',
+        'set key below noenhanced',
         'set grid',
+        f'set xrange [-0.5:{len(figure.names) - 0.5}]' if figure.names else
         'set logscale x 2' if figure.log_x else 'set xrange [0:*]',
         'set logscale y' if figure.log_y else 'set yrange [0:*]',
         'plot ' + ', \\\n     '.join(plots),
     ])
     with open(base + '.gnuplot', 'w', encoding='utf-8') as f:
         f.write(script + '\n')
-    for suffix, terminal in (('svg', 'svg size 900,500 background "white"'),
-                             ('png', 'pngcairo size 900,500')):
-        subprocess.run(['gnuplot'], text=True, check=True, input=(
-            f'set terminal {terminal}\nset output {quoted(base + "." + suffix)}\n'
-            + script + '\n'))
+    gnuplot(''.join(
+        f'set terminal {terminal}\nset output {quoted(base + "." + suffix)}\n{script}\n'
+        for suffix, terminal in (('svg', 'svg size 900,560 background "white"'),
+                                 ('png', 'pngcairo size 900,560'))))

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 #
 #   packages_install SET...     sets: build, module, vm, far, search, disk, lvm, stress,
-#                               init, bench, peers, lint, package, kernel
+#                               init, bench, figures, peers, lint, package, kernel
 #
 # Asks dpkg first, so that a machine that has everything pays some 20 ms and
 # needs neither root nor a network.
@@ -16,7 +16,7 @@ packages_of() {
 		printf '%s\n' gcc libc6-dev make pkg-config meson ninja-build \
 			libcmocka-dev libdeflate-dev libjson-c-dev libinih-dev libxxhash-dev \
 			libsystemd-dev nettle-dev libibverbs-dev librdmacm-dev \
-			libboost-context-dev python3
+			libboost-context-dev libuv1-dev python3
 		;;
 	module)
 		# The kernel module.
@@ -57,7 +57,11 @@ packages_of() {
 	bench)
 		# The comparisons: swap over NBD, RDMA's own tools, and figures.
 		printf '%s\n' nbd-server nbd-client rdma-core ibverbs-utils \
-			ibverbs-providers rdmacm-utils perftest jq gnuplot-nox
+			ibverbs-providers rdmacm-utils perftest jq
+		;;
+	figures)
+		# What scripts/figures draws with.
+		printf '%s\n' gnuplot-nox
 		;;
 	peers)
 		# The stores that bench-peers runs beside libfar.
@@ -77,7 +81,7 @@ packages_of() {
 			binutils xz-utils lz4 kmod perl-base debian-archive-keyring
 		;;
 	*)
-		error "no package set '$1' (there are: build, module, vm, far, search, disk, lvm, stress, init, bench, peers, lint, package, kernel)"
+		error "no package set '$1' (there are: build, module, vm, far, search, disk, lvm, stress, init, bench, figures, peers, lint, package, kernel)"
 		return 1
 		;;
 	esac

@@ -38,13 +38,17 @@ def machine(cpuinfo):
 
 
 def commit(top):
-    """The commit that was measured, '+' behind it if the tree had changes."""
+    """
+    The commit that was measured, '+' behind it if the tree had changes; pages of results
+    are none, since one command may write several.
+    """
     git = ["git", "-c", "safe.directory=*", "-C", top]
     try:
         head = subprocess.run(git + ["rev-parse", "--short", "HEAD"],
                               check=True, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True).stdout
-        clean = subprocess.run(git + ["diff", "--quiet", "HEAD"], check=False,
+        clean = subprocess.run(git + ["diff", "--quiet", "HEAD", "--", ".",
+                                      ":!docs/results"], check=False,
                                stderr=subprocess.DEVNULL).returncode == 0
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -81,6 +81,7 @@ GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
 KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
+MNODE_OPTIONS=$([[ $opt_mnode_in != guest ]] || sh_quote "$(mguest_options)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
 CONF
 }
@@ -129,4 +130,5 @@ run_archive() {
 	initramfs_pack "$root" "$run_dir/run.cpio" &&
 		cat "$base" "$run_dir/run.cpio" >"$run_dir/initrd" || return 1
 	rm -rf "$root" "$run_dir/run.cpio"
+	[[ $opt_mnode_in != guest ]] || mguest_archive
 }

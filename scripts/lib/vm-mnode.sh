@@ -157,7 +157,9 @@ mnode_wires() {
 # dead-ms-max is, no compute node gets more by asking.
 mnode_extra() {
 	local p
-	if [[ $opt_auth = secret ]]; then
+	if [[ $opt_auth = secret && $opt_mnode_in = guest ]]; then
+		printf '%s\n' --keys /etc/odrp/keys.d
+	elif [[ $opt_auth = secret ]]; then
 		printf '%s\n' --keys "$run_dir/keys.d"
 	else
 		printf '%s\n' --auth none
@@ -170,6 +172,8 @@ mnode_extra() {
 		[[ $p = mnode.* ]] || continue
 		p=${p#mnode.}
 		p=${p//\{K\}/$1}
+		[[ $opt_mnode_in != guest || $p != config=* ]] ||
+			p=config=$MGUEST_CONFIG
 		printf '%s\n' "--${p%%=*}" "${p#*=}"
 	done
 }
@@ -181,18 +185,27 @@ secret_make() {
 }
 
 mnode_status() {
+	if [[ $opt_mnode_in = guest ]]; then
+		mguest_ask status --json 2>>"$run_dir/odrpctl.log"
+		return
+	fi
 	timeout 10 "$mnodectl" mnode status --control "$(control_socket "$1")" \
 		--json 2>>"$run_dir/odrpctl.log"
 }
 
 mnode_log() {
 	tail -n 20 "$run_dir/mnode$(of_mnode "$1").log" >&2
+	[[ $opt_mnode_in != guest ]] || mguest_log
 }
 
 mnode_start() {
 	local k=$1 tries control
 	local -a extra keeper=()
 
+	if [[ $opt_mnode_in = guest ]]; then
+		mguest_start
+		return
+	fi
 	((!opt_keep)) || keeper=("$ODRP_ROOT/tests/lib/fd-store" "$run_dir")
 	control=$(control_socket "$k")
 	mapfile -t extra < <(mnode_extra "$k")
@@ -225,8 +238,10 @@ mnodes_start() {
 # fails.
 mnode_check() {
 	local said
-	said=$(timeout $((60 * slow)) "$mnodectl" mnode check \
-		--control "$(control_socket "$1")" 2>&1) ||
+	local -a ask=(timeout $((60 * slow)) "$mnodectl" mnode check
+		--control "$(control_socket "$1")")
+	[[ $opt_mnode_in != guest ]] || ask=(mguest_ask check)
+	said=$("${ask[@]}" 2>&1) ||
 		run_fail "memory node $1: odrpctl mnode check: $said"
 }
 
@@ -273,7 +288,11 @@ mnode_wait_settled() {
 mnode_stop() {
 	local k=$1 pid=${mnode_pid[$1]} tries status
 	[[ -n $pid ]] || return 0
-	kill -TERM "$pid" 2>/dev/null
+	if [[ $opt_mnode_in = guest ]]; then
+		mguest_stop || run_fail "the agent of memory node $k: $mguest_said"
+	else
+		kill -TERM "$pid" 2>/dev/null
+	fi
 	for ((tries = 0; tries < 100; tries++)); do
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
@@ -323,6 +342,7 @@ mnode_restart() {
 	local k=$1
 	mnode_kill "$k"
 	rm -f "$run_dir/mnode$(of_mnode "$k").out" "$(control_socket "$k")"
+	[[ $opt_mnode_in != guest ]] || mguest_clean
 	mnode_start "$k" || run_fail "memory node $k does not begin anew"
 }
 

@@ -31,6 +31,9 @@ Machine:
   --mnodes N            number of memory nodes (default 1); each compute node
                         has a card to each of them, and on it a device: odrp0,
                         odrp1 and so on; swap fills them in this order
+  --mnode-in WHERE      host (default): the memory node's agent runs on this host
+                        and has a software NIC; guest: it runs in one more
+                        machine and has the rdma_rxe of that one's kernel
   --joined              all memory nodes in one network, 10.77.0.1, 10.77.0.2
                         and so on: a compute node has one card, to the first,
                         whose NIC is the switch to the others
@@ -104,6 +107,7 @@ options_default() {
 	opt_cnodes=1
 	opt_mnodes=1
 	opt_joined=0
+	opt_mnode_in=host
 	opt_mode=odrp
 	opt_swapon=1
 	opt_module=()
@@ -206,6 +210,11 @@ options_value() {
 	--pool) want_size "$name" "$value"; opt_pool=$value ;;
 	--cnodes) want_count "$name" "$value" 32; opt_cnodes=$value ;;
 	--mnodes) want_count "$name" "$value" 8; opt_mnodes=$value ;;
+	--mnode-in)
+		[[ $value =~ ^(host|guest)$ ]] ||
+			bad_usage "--mnode-in '$value': expected host or guest"
+		opt_mnode_in=$value
+		;;
 	--backend)
 		case $value in
 		block | frontswap) opt_backend=$value ;;
@@ -294,9 +303,23 @@ options_check_additions() {
 			"$opt_mem: expected at most half of that"
 }
 
+# Refuses the options that a memory node in a machine does not have.
+options_check_mnode_in() {
+	local instead="expected --mnode-in host"
+	[[ $opt_mnode_in = guest ]] || return 0
+	[[ $opt_mode = odrp ]] ||
+		bad_usage "--mnode-in guest: there is no memory node in this run"
+	((opt_mnodes == 1)) || bad_usage "--mnodes $opt_mnodes: $instead"
+	((!opt_keep)) || bad_usage "--keep-mnode: $instead"
+	[[ -z $opt_nic ]] || bad_usage "--nic-opt '${opt_nic#,}': $instead"
+	# The wires of both are QEMU's.
+	opt_wire=dgram
+}
+
 options_check_run() {
 	((${#opt_command[@]})) || bad_usage "no COMMAND (it follows '--')"
 	options_check_additions
+	options_check_mnode_in
 	if [[ $opt_mode = nbd ]] && ((opt_cnodes > 1)); then
 		bad_usage "--nbd works with one compute node only"
 	fi

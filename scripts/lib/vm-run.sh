@@ -59,9 +59,10 @@ qemu_port() {
 	qemu_args+=(-chardev "$2,id=$1" -device "virtserialport,chardev=$1,name=odrp.$1")
 }
 
+# kernel_command_line WORD...: with these words for /init.
 kernel_command_line() {
 	local line
-	line="console=ttyS0 rdinit=/init rootfstype=ramfs CNODE_ID=$1"
+	line="console=ttyS0 rdinit=/init rootfstype=ramfs $*"
 	# Warnings and worse on the console, all else in the log at the end.
 	# An oops ends the machine.
 	line+=" loglevel=5 oops=panic panic=-1"
@@ -141,25 +142,33 @@ qemu_card() {
 		-device "virtio-net-pci,$(wire_properties),netdev=n$k,mac=$mac,host_mtu=$opt_mtu,romfile=,disable-legacy=on")
 }
 
-# Sets qemu_args for compute node $1.
-qemu_arguments() {
-	local i=$1
+# qemu_machine I MB INITRD WORD...: qemu_args for a guest without cards; its files have I in
+# their names, and its /init is told WORDs.
+qemu_machine() {
+	local i=$1 mb=$2 initrd=$3
+	shift 3
 	mapfile -t qemu_args < <(accel_options "$accel")
 	qemu_args+=(-nodefaults -no-user-config -display none -no-reboot
 		-M "q35,usb=off,vmport=off"
-		-smp "$opt_cpus" -m "$(guest_mb)"
-		-kernel "$image" -initrd "$run_dir/initrd"
-		-append "$(kernel_command_line "$i")"
+		-smp "$opt_cpus" -m "$mb"
+		-kernel "$image" -initrd "$initrd"
+		-append "$(kernel_command_line "$@")"
 		-chardev "file,id=console,path=$run_dir/console$i"
 		-serial chardev:console
 		-device virtio-serial-pci)
-	wire_arguments
-	each_net qemu_card
 	qemu_port ctl "pipe,path=$run_dir/ctl$i"
 	qemu_port out "file,path=$run_dir/stdout$i"
 	qemu_port err "file,path=$run_dir/stderr$i"
 	qemu_port dmesg "file,path=$run_dir/dmesg$i"
 	qemu_port cmd "pipe,path=$run_dir/cmd$i"
+}
+
+# Sets qemu_args for compute node $1.
+qemu_arguments() {
+	local i=$1
+	qemu_machine "$i" "$(guest_mb)" "$run_dir/initrd" "CNODE_ID=$i"
+	wire_arguments
+	each_net qemu_card
 	if ((opt_shell && i == 0)); then
 		qemu_args+=(-chardev "stdio,id=tty,signal=off"
 			-device "virtconsole,chardev=tty")
@@ -318,6 +327,7 @@ guests_go() {
 guests_meet() {
 	if guests_all ready; then
 		info "up after $(elapsed_since "$run_begin") s"
+		[[ $opt_mode != odrp ]] || mnodes_snapshot "$run_dir/mnodes-begin.json"
 		guests_go ready starting
 	elif guests_all ended; then
 		[[ $opt_mode != odrp ]] || mnodes_snapshot "$run_dir/mnodes.json"
@@ -488,17 +498,23 @@ run_loop() {
 # The end
 #
 
+# guest_names: what the names of each guest's files have.
+guest_names() {
+	seq 0 $((opt_cnodes - 1))
+	[[ $opt_mnode_in != guest ]] || echo "$MGUEST"
+}
+
 # Lines in the kernels' logs that mean a fault; true if there are any.
 kernel_bugs() {
 	local i f found=1
-	for ((i = 0; i < opt_cnodes; i++)); do
+	for i in $(guest_names); do
 		for f in console dmesg; do
 			[[ -s $run_dir/$f$i ]] || continue
 			kernel_log_bugs "$opt_kernel" "$run_dir/$f$i"
 		done >"$run_dir/bugs"
 		[[ -s $run_dir/bugs ]] || continue
 		found=0
-		error "the kernel of cnode $i logged:"
+		error "the kernel of $([[ $i = "$MGUEST" ]] || echo cnode )$i logged:"
 		sort -u "$run_dir/bugs" | head -n 10 >&2
 	done
 	return "$found"
@@ -506,7 +522,7 @@ kernel_bugs() {
 
 show_logs() {
 	local i f
-	for ((i = 0; i < opt_cnodes; i++)); do
+	for i in $(guest_names); do
 		for f in console$i qemu$i.log; do
 			[[ -s $run_dir/$f ]] || continue
 			printf '%s\n' "--- the end of $f:" >&2
@@ -534,6 +550,7 @@ write_json() {
 		reports+=("$run_dir/report$i")
 	done
 	[[ -s $run_dir/mnodes.json ]] || echo null >"$run_dir/mnodes.json"
+	[[ -s $run_dir/mnodes-begin.json ]] || echo null >"$run_dir/mnodes-begin.json"
 	[[ -s $run_dir/mnodes-end.json ]] || echo null >"$run_dir/mnodes-end.json"
 	cat "${reports[@]}" | jq -s \
 		--arg kernel "$(kernel_release "$opt_kernel")" \
@@ -541,12 +558,14 @@ write_json() {
 		--arg accel "$accel" --argjson status "$1" \
 		--argjson mnode_checks "$mnode_checks" \
 		--slurpfile mnodes "$run_dir/mnodes.json" \
+		--slurpfile mnodes_begin "$run_dir/mnodes-begin.json" \
 		--slurpfile mnodes_end "$run_dir/mnodes-end.json" \
 		--rawfile teardown <(cat "$run_dir/teardown" 2>/dev/null) '
 		{elapsed_s: ([.[] | .elapsed_s? // 0] | max),
 		 kernel: $kernel, backend: $backend, mode: $mode,
 		 accel: $accel, status: $status,
 		 cnodes: ., mnode: $mnodes[0][0], mnode_end: $mnodes_end[0][0],
+		 mnode_begin: $mnodes_begin[0][0],
 		 mnodes: $mnodes[0], mnodes_end: $mnodes_end[0],
 		 mnode_checks: $mnode_checks,
 		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
@@ -583,7 +602,7 @@ run_cleanup() {
 			kill "$p" 2>/dev/null
 		done
 		wait 2>/dev/null
-		rm -f "$run_dir/initrd" "$run_dir"/disk*
+		rm -f "$run_dir"/initrd* "$run_dir"/disk*
 		keep_logs "$status"
 	fi
 	exit "$status"

@@ -19,20 +19,22 @@ MODEL = 'wrchain/model/'
 CHARGE = MODEL + 'charge.'
 MLX5 = 'wrchain/mlx5/'
 SNIC = 'wrchain/snic/'
-ENGINE, TRANSPORT, NET, CM, PORTS, RUN = (
+ENGINE, TRANSPORT, NET, CM, DEVICE, PORTS, RUN = (
     SNIC + room + '/'
-    for room in ('engine', 'transport', 'net', 'cm', 'ports', 'run'))
+    for room in ('engine', 'transport', 'net', 'cm', 'device', 'ports', 'run'))
 # Descriptors and threads of a library in a program's process.
 OWN = 'wrchain/own/'
 NIC = 'wrchain/nic/'
 TOOLS = 'wrchain/tools/'
 # What libfar installs, and its table of NIC functions.
 FAR = 'userspace/include/far/'
-(FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_HOST, FAR_NIC, FAR_CORE, FAR_FORM, FAR_HASH,
- FAR_BTREE, FAR_ART) = (
+(FAR_AUTH, FAR_BASE, FAR_SPACE, FAR_PEER, FAR_HOST, FAR_NIC, FAR_CORE, FAR_FORM,
+ FAR_HASH, FAR_BTREE, FAR_ART, FAR_MEMORY, FAR_ASYNC,
+ FAR_RPC) = (
     'userspace/' + part + '/'
-    for part in ('auth', 'base', 'space', 'host', 'nic', 'core', 'form', 'hash',
-                 'btree', 'art'))
+    for part in ('auth', 'base', 'space', 'peer', 'host', 'nic', 'core', 'form',
+                 'hash', 'btree', 'art', 'memory', 'async',
+                 'rpc'))
 FAR_TABLE = FAR_NIC + 'nic.h'
 # Structures as others published them.
 FAR_PAPER = 'userspace/paper/'
@@ -82,20 +84,22 @@ LAW = {
     MLX5: Layer(BASE, None, 'mlx5 knows core and verbs',
                 libs=('ibverbs', 'mlx5')),
     SNIC: Layer(BASE, NO_VERBS, 'the software NIC knows core'),
-    ENGINE: Layer(ROOM + [TRANSPORT, NET, CM], NO_VERBS,
-                  'the engine knows the other rooms by their faces',
+    ENGINE: Layer(ROOM, NO_VERBS,
+                  'the engine calls rooms above it by struct snic_upper',
                   ('engine.h',)),
+    NET: Layer(ROOM + [ENGINE], NO_VERBS,
+               'the network calls rooms above it by struct snic_upper',
+               ('net.h', 'frame.h', 'pkt.h'), libs=('deflate',)),
     TRANSPORT: Layer(ROOM + [ENGINE, NET], NO_VERBS,
                      'the transport knows the engine and the network',
                      ('transport.h',)),
-    NET: Layer(ROOM + [ENGINE, TRANSPORT, CM], NO_VERBS,
-               'the network knows who gets its packets',
-               ('net.h', 'frame.h', 'pkt.h'), libs=('deflate',)),
     CM: Layer(ROOM + [ENGINE, TRANSPORT, NET], NO_VERBS,
               'the CM knows queue pairs and the network', ('cm.h',)),
+    DEVICE: Layer(ROOM + [ENGINE, TRANSPORT, NET, CM], NO_VERBS,
+                  'the device puts the rooms together', ('device.h',)),
     OWN: Layer([], NO_VERBS, 'own knows the process'),
     PORTS: Layer(ROOM + [NET, OWN], NO_VERBS, 'ports know frames only', ()),
-    RUN: Layer(ROOM + [ENGINE, NET, CM, OWN], NO_VERBS,
+    RUN: Layer(ROOM + [ENGINE, NET, CM, DEVICE, OWN], NO_VERBS,
                'runners know the rooms by their faces', ()),
     NIC: Layer(BASE + [MLX5, SNIC], None,
                'the table of NIC functions knows its back ends',
@@ -104,7 +108,8 @@ LAW = {
                libs=('json-c', 'ibverbs', 'rdmacm')),
     TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
                  'tools know wrchain'),
-    'mnode/': Layer(BASE + [NIC, OWN, FAR_AUTH, FAR_SPACE, FAR_HOST], None,
+    'mnode/': Layer(BASE + [NIC, OWN, FAR_AUTH, FAR_SPACE, FAR_PEER, FAR_HOST],
+                    None,
                     'the agent knows the wire, the compiler, the NIC table and '
                     'spaces',
                     libs=('systemd', 'json-c', 'inih')),
@@ -125,12 +130,15 @@ LAW = {
                     libs=('boost_context',)),
     FAR_SPACE: Layer([UAPI, FAR, FAR_BASE], None,
                      'a space is memory, and knows no NIC'),
-    FAR_HOST: Layer(BASE + [MLX5, NIC, FAR, FAR_BASE, FAR_SPACE], NO_VERBS,
+    FAR_PEER: Layer([UAPI, FAR, FAR_AUTH, FAR_BASE], NO_VERBS,
+                    'a call knows messages and proofs, and no NIC'),
+    FAR_HOST: Layer(BASE + [MLX5, NIC, FAR, FAR_AUTH, FAR_BASE, FAR_SPACE,
+                            FAR_PEER], NO_VERBS,
                     'a memory node\'s side knows spaces and wrchain\'s table'),
     FAR_TABLE: Layer([FAR, FAR_BASE, FAR_SPACE], None,
                      'the table knows no back end'),
     FAR_NIC: Layer(BASE + [MLX5, SNIC, OWN, NIC, FAR, FAR_AUTH, FAR_BASE, FAR_SPACE,
-                           FAR_HOST, FAR_TABLE], None,
+                           FAR_PEER, FAR_HOST, FAR_TABLE], None,
                    'a back end knows spaces and wrchain',
                    libs=('m', 'inih', 'boost_context', 'ibverbs', 'rdmacm')),
     FAR_CORE: Layer([UAPI, OWN, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE], NO_VERBS,
@@ -140,11 +148,17 @@ LAW = {
                     'what structures have in common knows core and no structure'),
     **{structure: Layer([FAR, FAR_BASE, FAR_CORE, FAR_FORM], NO_VERBS,
                         'a structure knows form and no other structure')
-       for structure in (FAR_HASH, FAR_BTREE, FAR_ART)},
+       for structure in (FAR_HASH, FAR_BTREE, FAR_ART, FAR_MEMORY)},
+    FAR_ASYNC: Layer([OWN, FAR, FAR_BASE, FAR_CORE, FAR_TABLE, FAR_HASH, FAR_BTREE,
+                      FAR_ART], NO_VERBS,
+                     'queues of calls know core and structures'),
+    FAR_RPC: Layer([FAR, FAR_BASE, FAR_CORE, FAR_TABLE], NO_VERBS,
+                   'RPC knows core and the table, and no structure'),
     FAR_PAPER: Layer(None, NO_VERBS,
                      'what ours is compared with knows structures inside'),
     'userspace/': Layer([UAPI, OWN, FAR, FAR_BASE, FAR_SPACE, FAR_TABLE, FAR_NIC,
-                         FAR_CORE, FAR_FORM, FAR_HASH, FAR_BTREE, FAR_ART, FAR_PAPER],
+                         FAR_CORE, FAR_FORM, FAR_HASH, FAR_BTREE, FAR_ART, FAR_MEMORY,
+                         FAR_ASYNC, FAR_RPC, FAR_PAPER],
                         None, 'programs know libfar', libs=('m', 'json-c')),
     'tests/': Layer(None, ANY, ''),
     'scripts/': Layer(None, ANY, ''),
@@ -155,7 +169,7 @@ LAW = {
 FACES = {
     API: ([API], [CORE, PROG, MLX5]),
     SNIC: ([SNIC + 'snic.h', SNIC + 'vt.h'],
-           [ENGINE, TRANSPORT, NET, CM, PORTS, RUN]),
+           [ENGINE, TRANSPORT, NET, CM, DEVICE, PORTS, RUN]),
     FAR_TABLE: ([FAR_TABLE], [FAR_NIC]),
 }
 
@@ -164,7 +178,7 @@ HOOKS = {
     FAR_CORE: ('far_type_all',),
 }
 
-PRIVATE = re.compile(r'(.*[-_])?priv\.h$')
+PRIVATE = re.compile(r'.+[-_]priv\.h$')
 
 
 def layer_of(path):
