@@ -173,17 +173,18 @@ void odrp_free_release(struct odrp_queue *q)
 	struct odrp_free *f = &q->dev->free;
 	struct bio_list bios;
 	struct bio *bio;
-	unsigned int n = 0;
+	unsigned int n = 0, blocks = 0;
 
 	bio_list_init(&bios);
 	spin_lock_bh(&f->lock);
 	while ((bio = bio_list_pop(&f->wanting))) {
+		blocks += odrp_bio_blocks(bio);
 		bio_list_add(&bios, bio);
 		n++;
 	}
 	spin_unlock_bh(&f->lock);
 	atomic_sub(n, &f->nr_wanting);
-	odrp_unpark(q->dev, n);
+	odrp_unpark(q->dev, blocks);
 	odrp_release(q, &bios);
 }
 
@@ -229,7 +230,7 @@ bool odrp_free_wait(struct odrp_dev *dev, struct bio *bio)
 	if (waits) {
 		trace_odrp_wait(dev, bio, ODRP_TRACE_PAGE);
 		bio_list_add(&f->wanting, bio);
-		atomic_inc(&dev->parked);
+		odrp_park(dev, bio);
 	} else {
 		atomic_dec(&f->nr_wanting);
 	}

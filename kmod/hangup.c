@@ -14,7 +14,9 @@
  */
 void odrp_conn_give_up(struct odrp_conn *conn)
 {
+	unsigned int blocks = 0;
 	struct bio_list waiting;
+	struct bio *bio;
 
 	spin_lock_bh(&conn->lock);
 	waiting = conn->waiting;
@@ -23,7 +25,9 @@ void odrp_conn_give_up(struct odrp_conn *conn)
 
 	if (bio_list_empty(&waiting))
 		return;
-	odrp_unpark(conn->sess->dev, bio_list_size(&waiting));
+	bio_list_for_each(bio, &waiting)
+		blocks += odrp_bio_blocks(bio);
+	odrp_unpark(conn->sess->dev, blocks);
 	odrp_issue(conn->q, &waiting);
 }
 

@@ -36,7 +36,7 @@ static struct odrp_req *conn_get(struct odrp_conn *conn, struct bio *bio)
 	} else if (bio) {
 		trace_odrp_wait(conn->sess->dev, bio, conn->chain);
 		bio_list_add(&conn->waiting, bio);
-		atomic_inc(&conn->sess->dev->parked);
+		odrp_park(conn->sess->dev, bio);
 		odrp_stat_inc(conn->sess->dev, waits_credit);
 	}
 	return req;
@@ -71,19 +71,20 @@ struct odrp_req *odrp_req_get(struct odrp_conn *conn, struct bio *bio)
 unsigned int odrp_conn_take_waiting(struct odrp_conn *conn,
 				    struct bio_list *bios)
 {
-	unsigned int max, n = 0;
+	unsigned int max, n = 0, blocks = 0;
 	struct bio *bio;
 
 	spin_lock_bh(&conn->lock);
 	max = conn->live ? min_t(unsigned int, conn->nr_free,
 				 ODRP_POST_CHUNK) : 0;
 	while (n < max && (bio = bio_list_pop(&conn->waiting))) {
+		blocks += odrp_bio_blocks(bio);
 		bio_list_add(bios, bio);
 		n++;
 	}
 	spin_unlock_bh(&conn->lock);
 	if (n)
-		odrp_unpark(conn->sess->dev, n);
+		odrp_unpark(conn->sess->dev, blocks);
 	return n;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Writers sleep while too many bios wait for requests, or too many stores are under way to
+ * Writers sleep while too many blocks wait for requests or pages, or too many stores are under way to
  * the backing device, which may be slower.
  *
  * A writer sleeps within submit_bio(), where it holds a reference to the queue
@@ -23,17 +23,26 @@
 /* How often a sleeping writer looks whether the queue is being frozen. */
 #define LOOK_MS		50
 
-/* How many bios may be parked before writers sleep. */
+/*
+ * How many blocks may be parked before writers sleep.  Blocks count, and not bios: a bio of a
+ * huge page has 512 of them.
+ */
 static unsigned int room(const struct odrp_dev *dev)
 {
 	return dev->sess.nr_queues * dev->sess.depth;
 }
 
-/* @nr bios have been taken from the lists of parked bios. */
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
+/* A bio has been put on a list of parked bios, whose lock the caller still holds. */
+void odrp_park(struct odrp_dev *dev, const struct bio *bio)
+{
+	atomic_add(odrp_bio_blocks(bio), &dev->parked);
+}
+
+/* Bios with as many blocks have been taken from the lists of parked bios. */
+void odrp_unpark(struct odrp_dev *dev, unsigned int blocks)
 {
 	/* Fully ordered: pairs with the barrier in prepare_to_wait(). */
-	if (atomic_sub_return(nr, &dev->parked) <= room(dev) &&
+	if (atomic_sub_return(blocks, &dev->parked) <= room(dev) &&
 	    waitqueue_active(&dev->room))
 		wake_up_all(&dev->room);
 }

@@ -59,7 +59,7 @@ struct odrp_dev {
 	struct odrp_move	move;	/* see move.c */
 	struct odrp_free	free;
 	struct odrp_wait	waits[ODRP_NR_WAITS];
-	atomic_t		parked;	/* bios that wait for a request or for a page */
+	atomic_t		parked;	/* blocks of bios that wait for a request or a page */
 	wait_queue_head_t	room;	/* writers that sleep until fewer are parked */
 	atomic_t		backing_stores;	/* stores under way to the backing device */
 	wait_queue_head_t	backing_room;	/* writers that sleep until fewer stores are */
@@ -181,8 +181,15 @@ void odrp_wait_init(struct odrp_dev *dev);
 bool odrp_wait_park(struct odrp_dev *dev, struct bio *bio, u64 slot);
 void odrp_wait_end(struct odrp_queue *q, u64 slot);
 
+/* Blocks of a bio that have not been issued. */
+static inline unsigned int odrp_bio_blocks(const struct bio *bio)
+{
+	return bio->bi_iter.bi_size / ODRP_BLOCK;
+}
+
 /* room.c: makes writers sleep */
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr);
+void odrp_park(struct odrp_dev *dev, const struct bio *bio);
+void odrp_unpark(struct odrp_dev *dev, unsigned int blocks);
 void odrp_backing_stored(struct odrp_dev *dev);
 void odrp_wait_for_room(struct odrp_dev *dev);
 void odrp_wake_room(struct odrp_dev *dev);

@@ -50,9 +50,14 @@ unsigned int odrp_free_batch, odrp_free_delay_ms = 1000, odrp_move_mbps = 16;
 
 /* ---- what is not on the way of a bio ------------------------------------------- */
 
-void odrp_unpark(struct odrp_dev *dev, unsigned int nr)
+void odrp_park(struct odrp_dev *dev, const struct bio *bio)
 {
-	atomic_sub(nr, &dev->parked);
+	atomic_add(odrp_bio_blocks(bio), &dev->parked);
+}
+
+void odrp_unpark(struct odrp_dev *dev, unsigned int blocks)
+{
+	atomic_sub(blocks, &dev->parked);
 }
 
 void odrp_wake_room(struct odrp_dev *dev) { }

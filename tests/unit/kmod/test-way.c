@@ -137,6 +137,20 @@ static void test_waits_for_request(void **state)
 	bed_check_idle();
 }
 
+/* The blocks of a bio count one by one: writers sleep by the memory that waits. */
+static void test_blocks_wait(void **state)
+{
+	bed_store(0, BED_DEPTH, 'a');
+	assert_int_equal(bed.dev.parked.v, 0);
+	bed_store(BED_DEPTH, 8, 'b');
+	assert_int_equal(bed.dev.parked.v, 8);
+	bed_serve(NEW, BED_DEPTH);
+	assert_int_equal(bed.dev.parked.v, 8 - BED_DEPTH);
+	bed_drain();
+	assert_int_equal(bed.dev.parked.v, 0);
+	bed_check_idle();
+}
+
 /* Requests that were taken ahead, for bios that need none in the end, go back. */
 static void test_together(void **state)
 {
@@ -583,6 +597,7 @@ int main(void)
 		T(test_store_and_load),
 		T(test_many_blocks),
 		T(test_waits_for_request),
+		T(test_blocks_wait),
 		T(test_together),
 		T(test_waits_for_slot),
 		T(test_quiet),

@@ -83,6 +83,7 @@ SHIM_RMW(shim_xchg, __atomic_exchange_n)
 #define atomic_inc_return(a)		shim_add(1, a)
 #define atomic_dec(a)			((void)shim_sub(1, a))
 #define atomic_sub(n, a)		((void)shim_sub(n, a))
+#define atomic_add(n, a)		((void)shim_add(n, a))
 #define atomic_or(n, a)			((void)shim_or(n, a))
 #define atomic_andnot(n, a)		((void)shim_and(~(n), a))
 #define atomic_xchg(a, n)		shim_xchg(n, a)
@@ -470,13 +471,14 @@ static inline struct bio *bio_list_pop(struct bio_list *l)
 }
 
 #define bio_list_peek(l)		((l)->head)
+#define bio_list_for_each(bio, l)	for (bio = (l)->head; bio; bio = (bio)->bi_next)
 
 static inline unsigned int bio_list_size(const struct bio_list *l)
 {
 	const struct bio *bio;
 	unsigned int n = 0;
 
-	for (bio = l->head; bio; bio = bio->bi_next)
+	bio_list_for_each(bio, l)
 		n++;
 	return n;
 }
