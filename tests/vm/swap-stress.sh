@@ -82,8 +82,10 @@ echo all well
 GUEST
 
 # under LIMIT SCRIPT OPTION... -- [ARG...]: SCRIPT in a machine with OPTIONs.
+# There are at least $loads loads, and as many stores.
+loads=5000
 under() {
-	local limit=$1 script=$2 least=$((5000 / slow))
+	local limit=$1 script=$2 least=$((loads / slow))
 	local -a options=()
 	shift 2
 	while [[ $1 != -- ]]; do
@@ -122,7 +124,10 @@ limit() {
 	under 16M "$limiting" --kernel "$@" --mem 192M --swap 192M -- "$length"
 }
 
+# By day each process has one life: one that ends before another begins leaves it so
+# much memory that a run may have half of the loads of the next.
 huge_pages() {
+	local loads=1000
 	under max "$huge" --kernel "$@" --mem 166M --swap 256M -- "$length"
 }
 
