@@ -143,7 +143,7 @@ static void use_tick(struct manager *m, uint32_t elapsed_ms)
 		use_count(&m->use, used, manager_held_pages(m), elapsed_ms);
 }
 
-/* Closes the connections; manager_work() stops the chains: see sess_stands(). */
+/* Closes the connections; manager_work() stops the chains: see sess_has_no_chains(). */
 static void disconnect(struct manager *m, struct sess *s)
 {
 	unsigned int n, c;
@@ -574,7 +574,7 @@ static struct sess *next_dying(struct manager *m)
 
 	for (i = 0; i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_ENDING &&
-		    sess_stands(m->sess[i]))
+		    sess_has_no_chains(m->sess[i]))
 			return m->sess[i];
 	}
 	return NULL;
@@ -706,7 +706,7 @@ static int settle_sess(struct manager *m, struct sess *s)
 {
 	if (s->state != SESS_STOPPING)
 		return lend_settle(&m->lender, s);
-	if (sess_stands(s))
+	if (sess_has_no_chains(s))
 		return make_tables(m, s) ? -EAGAIN : lend_settle(&m->lender, s);
 	if (s->nr_closing)
 		return -EBUSY;

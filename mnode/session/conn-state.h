@@ -34,11 +34,13 @@ enum conn_state {
 enum conn_event {
 	CONN_EV_ARMED,		/* the doorbell is rung, or there is no chain to arm */
 	CONN_EV_ACCEPTED,	/* the request is accepted */
-	CONN_EV_FAILED,		/* the chain cannot be armed, or the request accepted */
+	CONN_EV_FAILED,		/* the chain cannot be armed, or the request accepted; the
+				 * sender rejects it */
 	CONN_EV_GONE,		/* the connection of this chain has ended */
 	CONN_EV_CLOSE,		/* the session is disconnected, or the chain is broken */
 	CONN_EV_TICK,		/* a heartbeat period has passed */
-	CONN_EV_TURN,		/* it is this connection's turn to be stopped */
+	CONN_EV_TURN,		/* manager_close_some(), which takes a few connections in
+				 * a turn of the loop, has come to this one */
 	CONN_EV_STOPPED,	/* both queue pairs stand still */
 	CONN_EV_UNSTOPPED,	/* the NIC neither stops nor destroys a queue pair */
 	CONN_NR_EVENTS,
@@ -47,7 +49,8 @@ enum conn_event {
 enum conn_action {
 	CONN_DO_NOTHING,
 	CONN_DO_REJECT,		/* reject the waiting request */
-	CONN_DO_STOP,		/* disconnect, then stop the queue pairs */
+	CONN_DO_STOP,		/* disconnect, stop the queue pairs, and send STOPPED or
+				 * UNSTOPPED */
 	CONN_DO_FREE,		/* take the chain's pages over and free the chain */
 	CONN_NR_ACTIONS,
 };

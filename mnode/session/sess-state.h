@@ -15,8 +15,14 @@
  *
  *	(all of these) --> ENDING --> FREEING
  *
- * A session is *live* from ATTACHED or RESTORING to FILLING: it has a record in the kept
- * files, and a heartbeat that must not be silent for too long.
+ * sess-state.c has the cells; tests/unit/mnode/test-states.c says who sends each event.
+ *
+ * A session is *live* from ATTACHED or RESTORING to FILLING: it has a heartbeat that must
+ * not be silent for too long and, from its first I/O connection on, a record in the kept
+ * files.
+ *
+ * LOST closes all I/O connections.  A request to resume waits in STOPPING until the NIC has
+ * stopped them and their chains are freed; STOPPING itself closes nothing.
  *
  * STOPPING, SORTING and FILLING go on when the compute node gives the request up: the next
  * request to resume finds the ring in order, or the work under way.
@@ -33,34 +39,42 @@
 #include "fsm.h"
 
 enum sess_state {
-	SESS_OPENING,		/* keys are made in pieces; the request waits */
+	SESS_OPENING,		/* keys are made in pieces; the request waits.  A session
+				 * that is adopted leaves this state at once */
 	SESS_ATTACHED,		/* the admin connection is accepted */
 	SESS_RESTORING,		/* adopted: keys and translations are made in pieces */
 	SESS_DETACHED,		/* no admin connection; the pages stay */
-	SESS_STOPPING,		/* to be resumed: its chains are being stopped */
+	SESS_STOPPING,		/* to be resumed: its closed chains are not all freed */
 	SESS_SORTING,		/* to be resumed: the ring is sorted; nothing else uses it */
 	SESS_FILLING,		/* to be resumed: pages are added or taken back */
 	SESS_ENDING,		/* chains are stopped, keys dropped, pages collected */
-	SESS_FREEING,		/* only memory is left, and is freed in pieces */
+	SESS_FREEING,		/* off the list, all pages are back: its objects of the NIC
+				 * and its memory are freed in pieces */
 	SESS_NR_STATES,
 };
 
 enum sess_event {
 	SESS_EV_ACCEPTED,	/* the first request is accepted */
-	SESS_EV_FAILED,		/* the session cannot be made, and its request is rejected */
+	SESS_EV_FAILED,		/* the session cannot be made; the sender has rejected its
+				 * request */
 	SESS_EV_GONE,		/* the connection ended before the accept */
 	SESS_EV_ADOPTED,	/* made from the record of another agent */
 	SESS_EV_RESTORED,	/* keys and translations are as before */
-	SESS_EV_LOST,		/* the admin connection is lost or given up */
+	SESS_EV_LOST,		/* the admin connection is lost; or the agent hangs up, to
+				 * sort the ring, or for a request to resume */
 	SESS_EV_PAUSE,		/* the agent ends, and leaves the session to the next one */
-	SESS_EV_LEFT,		/* the compute node has left */
+	SESS_EV_LEFT,		/* the compute node has said goodbye, or its connection is
+				 * lost before the first I/O connection: it stored nothing */
 	SESS_EV_DEAD,		/* the compute node is silent for too long */
 	SESS_EV_EVICTED,	/* an operator or the agent ends the session */
-	SESS_EV_RESUME,		/* a request to resume waits */
-	SESS_EV_STUCK,		/* a chain does not stop */
-	SESS_EV_STAND,		/* all chains stand still */
+	SESS_EV_RESUME,		/* a request to resume waits; a later one takes its place */
+	SESS_EV_STUCK,		/* the NIC does not stop a chain: requests to resume are
+				 * rejected as busy until it does */
+	SESS_EV_STAND,		/* all chains are freed, the tables are made, the fence is
+				 * over: sorting begins */
 	SESS_EV_SORTED,		/* the ring is in order */
-	SESS_EV_FILLED,		/* the ring has its pages, or the pool has no more */
+	SESS_EV_FILLED,		/* the ring has its pages; or the pool has no more, and the
+				 * request is rejected */
 	SESS_EV_RESUMED,	/* the request to resume is accepted */
 	SESS_EV_RETURNED,	/* all pages are back in the pool */
 	SESS_NR_EVENTS,
@@ -69,9 +83,9 @@ enum sess_event {
 enum sess_action {
 	SESS_DO_NOTHING,
 	SESS_DO_FORGET,		/* forget the connection and its key material */
-	SESS_DO_DETACH,		/* disconnect, forget heartbeat and key */
+	SESS_DO_DETACH,		/* as SESS_DO_DISCONNECT, then forget heartbeat and key */
 	SESS_DO_DISCONNECT,	/* close all connections; requests that wait are rejected */
-	SESS_DO_END,		/* drop the record, disconnect */
+	SESS_DO_END,		/* drop the record, then as SESS_DO_DISCONNECT */
 	SESS_DO_FREE,		/* hand the memory to free_old() */
 	SESS_DO_REFUSE,		/* reject the first request, then as SESS_DO_END */
 	SESS_NR_ACTIONS,
@@ -118,8 +132,11 @@ enum damage_event {
 
 extern const struct fsm sess_fsm, setup_fsm, damage_fsm;
 
-/* The only functions that change these states.  id: of the session, for the log.  The caller
- * does the action. */
+/*
+ * The only functions that change these states.  id: of the session, for the log.  The caller
+ * does the action: manager_sess() for events of a session.  ADOPTED, RESTORED, STAND,
+ * SORTED, FILLED and RESUMED have none: those who send them do what there is to do.
+ */
 enum sess_action sess_step(enum sess_state *state, enum sess_event event, uint64_t id);
 enum setup_action setup_step(enum sess_setup *state, enum setup_event event, uint64_t id);
 void damage_step(enum sess_damage *state, enum damage_event event, uint64_t id);

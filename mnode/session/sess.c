@@ -588,7 +588,7 @@ unsigned int sess_unstopped(const struct sess *s)
 	return nr;
 }
 
-bool sess_stands(const struct sess *s)
+bool sess_has_no_chains(const struct sess *s)
 {
 	unsigned int n, c;
 	struct queue *q;

@@ -264,7 +264,7 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms);
  */
 unsigned int sess_unstopped(const struct sess *s);
 /* True if the session has no queue, not even one that is to be stopped. */
-bool sess_stands(const struct sess *s);
+bool sess_has_no_chains(const struct sess *s);
 /* Reads the heartbeat first.  True: the compute node has left and needs its pages no more. */
 bool sess_has_left(struct sess *s);
 /* Writes the lease's target to the compute node. */

@@ -681,9 +681,9 @@ static void stop_all(struct sess *s)
 {
 	unsigned int i;
 
-	for (i = 0; i < 100 && !sess_stands(s); i++)
+	for (i = 0; i < 100 && !sess_has_no_chains(s); i++)
 		manager_work(&bed.m);
-	assert_true(sess_stands(s));
+	assert_true(sess_has_no_chains(s));
 }
 
 /* What a chain has written may still be on the way when the chain is gone.  The pages of

@@ -162,7 +162,8 @@ static const struct sent sess_sent[SESS_NR_EVENTS] = {
 	[SESS_EV_LEFT] = { "manager_lost(), instead of LOST", IN(SESS_ATTACHED) },
 	[SESS_EV_DEAD] = { "beat_check(), for sessions that are live", LIVE },
 	[SESS_EV_EVICTED] = {
-		"manager_evict_all(), to all sessions of the list: none of them is FREEING",
+		"manager_evict_all() and manager_kill(), to sessions of the list: none of them is "
+		"FREEING",
 		LIVE | IN(SESS_OPENING) | IN(SESS_ENDING) },
 	[SESS_EV_RESUME] = {
 		"asked_resume(), for a live session, after it refused RESTORING and detached "
@@ -426,6 +427,20 @@ static void test_senders(void **state)
 		each_sender(tables[i]);
 }
 
+/* Senders in session/ use sess_event(), which does no action: these events have none. */
+static void test_no_action(void **state)
+{
+	static const enum sess_event quiet[] = {
+		SESS_EV_ADOPTED, SESS_EV_RESTORED, SESS_EV_STAND,
+		SESS_EV_SORTED, SESS_EV_FILLED, SESS_EV_RESUMED,
+	};
+	unsigned int s, i;
+
+	for (i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+		for (s = 0; s < SESS_NR_STATES; s++)
+			assert_int_equal(fsm_cell(&sess_fsm, s, quiet[i])->action, 0);
+}
+
 static void test_states(void **state)
 {
 	for (unsigned int i = 0; i < NR_TABLES; i++)
@@ -436,6 +451,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cells),
+		cmocka_unit_test(test_no_action),
 		cmocka_unit_test(test_senders),
 		cmocka_unit_test(test_states),
 		cmocka_unit_test(test_drawings),

@@ -128,7 +128,7 @@ int __wrap_tables_bind(struct tables *ts, struct nic *nic, uint32_t pdn,
 /* Others may have its pages only when none of its chains runs. */
 bool __wrap_lend_collect(struct lender *l, struct sess *s)
 {
-	assert_true(sess_stands(s));
+	assert_true(sess_has_no_chains(s));
 	return __real_lend_collect(l, s);
 }
 
@@ -142,7 +142,7 @@ static void look_at_turn(struct manager *m)
 	if (!s || s->state != SESS_SORTING)
 		return;
 	assert_false(sess_attached(s));
-	assert_true(sess_stands(s));
+	assert_true(sess_has_no_chains(s));
 	assert_ptr_not_equal(m->lender.sess, s);
 	if (!act || s->ring.unsorted > ring_slots(s->ring.log_len) / 2)
 		return;
@@ -385,7 +385,7 @@ static void test_foreign(void **state)
 
 	cnode_lose(c, true);
 	bed_pass(&bed, 300);
-	assert_true(sess_stands(s));
+	assert_true(sess_has_no_chains(s));
 	*s->ring.head = ring_advance(s->ring.log_len, *s->ring.head,
 				     ring_slots(s->ring.log_len) - 1);
 	s->ring.slot[ring_index(s->ring.log_len, *s->ring.head)] = htobe64(12345);
@@ -565,7 +565,7 @@ static void test_lost_by_turns(void **state)
 
 	count_anew();
 	manager_lost(&bed.m, sess());
-	assert_false(sess_stands(sess()));
+	assert_false(sess_has_no_chains(sess()));
 	assert_int_equal(cnode_resume_status(c), 0);
 	expect_by_turns();
 	load_goes_on(&load, &bed);
