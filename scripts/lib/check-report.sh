@@ -137,8 +137,8 @@ report_times() {
 		sort -rn | while IFS=$'\t' read -r seconds kind; do
 			printf '%8s  %s\n' "$(minutes "${seconds%.*}")" "$kind"
 		done
-	echo "The ten slowest:"
-	sort -t$'\t' -k2,2rn "$logs/times" | head -n 10 |
+	echo "The twenty slowest:"
+	sort -t$'\t' -k2,2rn "$logs/times" | head -n 20 |
 		while IFS=$'\t' read -r kind seconds name; do
 			printf '%8s  %s\n' "$(minutes "${seconds%.*}")" "$name"
 		done
