@@ -56,7 +56,7 @@ int sweep_run(const char *profile,
 		report(arg, NULL, 0, 1, mops);
 	for (i = 0; !err && (param = sim_profile_param(i)); i++) {
 		sim_profile_get(&p, param, &value);
-		for (j = 0; j < 2 && !err; j++) {
+		for (j = 0; j < 2 && value && !err; j++) {
 			snprintf(nic, sizeof(nic), "sim:%s,%s=%.6g", profile, param,
 				 value * factors[j]);
 			err = sweep_measure(nic, why, why_len, mops);

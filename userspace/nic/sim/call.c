@@ -464,7 +464,8 @@ int sim_link_recv(struct sim_qset *qset, unsigned idx, const struct far_wr *wr, 
 	if (err)
 		return err;
 	far_wr_count(&qset->stats, wr, nr);
-	sim->current->lag += sim->profile.build_ns * nr * qset->cn->slow + 0.5;
+	sim->current->lag += (sim->profile.build_ns + sim->profile.recv_ns) * nr *
+			     qset->cn->slow + 0.5;
 	link_release(link);
 	return 0;
 }

@@ -37,6 +37,19 @@ struct sim_server {
 	uint64_t free_ps;
 };
 
+/* A queue pair's state in a NIC's cache: its place there, from 1 on; 0: not there. */
+struct sim_state {
+	unsigned place;
+};
+
+/* The cache of queue pair states of a NIC: state.c. */
+struct sim_cache {
+	struct sim_state **entry;	/* qp_slots places; NULL: not used yet */
+	unsigned nr;			/* places in use */
+	struct sim_server engine;	/* fetches states */
+	uint64_t misses;
+};
+
 /* Occupies the server for ps, from now or when it is free; returns the end, in ps. */
 static inline uint64_t sim_serve(struct sim_server *server, uint64_t now_ps, uint64_t ps)
 {
@@ -115,6 +128,9 @@ struct sim_qp {
 	unsigned rd_out;		/* READs and atomics that were sent and not answered */
 	uint64_t posted_ns;		/* when the last list was posted */
 	uint64_t last_arrival;		/* of a request at the memory node, to keep order */
+	uint64_t last_served_ps;	/* by the memory node, the same */
+	/* at the NIC of its compute node; at that of a memory node that it leads to */
+	struct sim_state state_here, state_there;
 	/* requests at the memory node that wait until the first one has executed */
 	struct sim_req *wait_first, **wait_end;
 	int refused;			/* a request failed there: no later one executes */
@@ -216,6 +232,7 @@ struct sim_mn {
 	struct sim_event death;
 	struct far_sim *sim;
 	struct sim_server in;
+	struct sim_cache cache;		/* unless it is a compute node's memory */
 	struct sim_space *spaces;
 	struct sim_busy busy[SIM_BUSY_SETS][SIM_BUSY_WAYS];
 };
@@ -249,6 +266,7 @@ struct sim_cn {
 	uint64_t half_rtt_ps;
 	struct sim_server tx, rx;	/* the NIC's servers of requests and of answers */
 	struct sim_server miss;		/* the engine that fetches WQEs and translations */
+	struct sim_cache cache;
 	unsigned outstanding;		/* WQEs between doorbell and CQE */
 	unsigned nr_qps, nr_contexts;
 	struct sim_qp *qps;		/* also those of freed queue sets */
@@ -423,6 +441,13 @@ int sim_req_stalls(const struct sim_req *req);
 void sim_req_landed(struct sim_req *req);
 /* Lets the ends of all connections to the compute node, which is dead, notice that. */
 void sim_links_mourn(struct sim_cn *cn);
+
+/* state.c: the cache of queue pair states */
+/* When a NIC that needs the state now has it, in ps. */
+uint64_t sim_state_ps(struct far_sim *sim, struct sim_cache *cache, struct sim_state *state);
+/* The same for the other end of a request's queue pair. */
+uint64_t sim_state_there_ps(struct sim_qp *qp);
+void sim_cache_fini(struct sim_cache *cache);
 
 /* nic.c */
 void sim_req_ring(struct sim_event *event);

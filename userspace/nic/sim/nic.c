@@ -37,8 +37,11 @@ static void req_send(struct sim_req *req)
 	struct far_sim *sim = qp->sim;
 	uint64_t ps = sim_serve(&qp->cn->tx, now_ps(sim),
 				sim_ps(send_ns(&sim->profile, req)));
-	uint64_t at = sim_ns(ps + qp->cn->half_rtt_ps);
+	uint64_t state_ps = sim_state_ps(sim, &qp->cn->cache, &qp->state_here), at;
 
+	if (ps < state_ps)
+		ps = state_ps;
+	at = sim_ns(ps + qp->cn->half_rtt_ps);
 	req->sent = 1;
 	qp->rd_out += sim_req_reads(req);
 	qp->cn->stats.ops++;
@@ -168,14 +171,17 @@ static double mtt_miss_op_ns(struct sim_cn *cn, const struct sim_req *req)
 }
 
 /* When the NIC has handled the answer, in ps. */
-static uint64_t answer_ps(struct sim_cn *cn, const struct sim_req *req)
+static uint64_t answer_ps(struct sim_cn *cn, struct sim_req *req)
 {
 	const struct sim_profile *p = &cn->sim->profile;
 	double wqe = wqe_miss_op_ns(cn, req), mtt = mtt_miss_op_ns(cn, req);
-	uint64_t now = now_ps(cn->sim), ps = now, miss_ps;
+	uint64_t now = now_ps(cn->sim), miss_ps;
+	uint64_t ps = sim_state_ps(cn->sim, &cn->cache, &req->qp->state_here), rx_ps;
 
-	if (req->wr.op == FAR_NIC_READ)
-		ps = sim_serve(&cn->rx, now, sim_ps(bytes_ns(p, req->wr.len)));
+	if (req->wr.op == FAR_NIC_READ) {
+		rx_ps = sim_serve(&cn->rx, now, sim_ps(bytes_ns(p, req->wr.len)));
+		ps = ps > rx_ps ? ps : rx_ps;
+	}
 	if (wqe + mtt > 0) {
 		miss_ps = sim_serve(&cn->miss, now, sim_ps(wqe + mtt)) +
 			  sim_ps(p->wqe_miss_ns);

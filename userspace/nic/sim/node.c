@@ -161,6 +161,40 @@ static double serve_ns(const struct sim_profile *p, const struct sim_req *req)
 	return ns > p->node_op_ns ? ns : p->node_op_ns;
 }
 
+/* Executes the request, or lets it wait for those before it. */
+static void req_served(struct sim_event *event)
+{
+	struct sim_req *req = sim_req_of(event);
+	struct sim_qp *qp = req->qp;
+
+	if (qp->refused)
+		return;
+	if (!qp->wait_first) {
+		if (!req_try(req))
+			wait_push(qp, req);
+	} else if (req_passes(req)) {
+		sim_req_execute(req);
+		req_reply(req);
+	} else {
+		wait_push(qp, req);
+	}
+}
+
+/* When the node has served the request, in ps; a queue pair keeps its order. */
+static uint64_t serve_ps(struct sim_req *req)
+{
+	struct sim_qp *qp = req->qp;
+	uint64_t ps = sim_serve(&qp->mn->in, now_ps(qp->sim),
+				sim_ps(serve_ns(&qp->sim->profile, req)));
+	uint64_t state_ps = sim_state_there_ps(qp);
+
+	if (ps < state_ps)
+		ps = state_ps;
+	if (ps < qp->last_served_ps)
+		ps = qp->last_served_ps;
+	return qp->last_served_ps = ps;
+}
+
 void sim_req_arrive(struct sim_event *event)
 {
 	struct sim_req *req = sim_req_of(event);
@@ -176,15 +210,11 @@ void sim_req_arrive(struct sim_event *event)
 	}
 	if (qp->refused)
 		return;		/* the initiator flushes it when the failure arrives */
-	req->served_ps = sim_serve(&mn->in, now_ps(sim),
-				   sim_ps(serve_ns(&sim->profile, req)));
-	if (!qp->wait_first) {
-		if (!req_try(req))
-			wait_push(qp, req);
-	} else if (req_passes(req)) {
-		sim_req_execute(req);
-		req_reply(req);
-	} else {
-		wait_push(qp, req);
+	req->served_ps = serve_ps(req);
+	if (sim->profile.serve_first && sim_ns(req->served_ps) > sim->wheel.now) {
+		req->event.fire = req_served;
+		sim_wheel_add(&sim->wheel, event, sim_ns(req->served_ps));
+		return;
 	}
+	req_served(event);
 }

@@ -7,6 +7,7 @@
 #include "cluster.h"
 
 #include <errno.h>
+#include <math.h>
 
 #include "../wr.h"
 
@@ -74,13 +75,15 @@ static unsigned share_harvest(struct sim_share *share)
 	return nr;
 }
 
-static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max)
+static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max,
+			  double *ret_recv_ns)
 {
 	struct sim_req *req;
-	unsigned nr = 0;
+	unsigned nr = 0, nr_recvs = 0;
 
 	while (nr < max && (req = qset->ready)) {
 		qset->ready = req->next;
+		nr_recvs += req->wr.op == FAR_NIC_RECV;
 		if (!req->local_bad)
 			far_wr_lose(&req->wr, req->status, req->wr.remote ^ req->wr.id);
 		wc[nr++] = (struct far_wc) {
@@ -96,6 +99,7 @@ static unsigned qset_take(struct sim_qset *qset, struct far_wc *wc, unsigned max
 	}
 	if (!qset->ready)
 		qset->ready_end = &qset->ready;
+	*ret_recv_ns = qset->cn->sim->profile.recv_cqe_ns * nr_recvs * qset->cn->slow;
 	return nr;
 }
 
@@ -123,6 +127,7 @@ int sim_poll(struct far_qset *far_qset, struct far_wc *wc, unsigned max)
 {
 	struct sim_qset *qset = sim_qset_of(far_qset);
 	struct sim_cn *cn = qset->cn;
+	double recv_ns;
 	unsigned nr;
 
 	if (cn->dead)
@@ -131,10 +136,12 @@ int sim_poll(struct far_qset *far_qset, struct far_wc *wc, unsigned max)
 	if (qset->share->shared) {
 		if (!qset->ready)
 			share_poll(qset->share);
-		return qset_take(qset, wc, max);
+		nr = qset_take(qset, wc, max, &recv_ns);
+		cn->sim->current->lag += recv_ns + 0.5;
+		return nr;
 	}
-	nr = qset_take(qset, wc, max);
-	poll_spend(cn, nr, 0);
+	nr = qset_take(qset, wc, max, &recv_ns);
+	poll_spend(cn, nr, recv_ns);
 	return nr;
 }
 
@@ -159,11 +166,23 @@ int sim_wait(struct far_qset *far_qset, uint64_t until)
 	return sim->wheel.now >= until ? -ETIME : 0;
 }
 
+/*
+ * How long until a thread that another one wakes notices that, by an exponential
+ * distribution: without chance, threads that are woken together would stay together.
+ */
+static uint64_t wake_ns(struct far_sim *sim)
+{
+	double mean = sim->profile.wake_ns;
+
+	return mean > 0 ? mean * -log(1 - far_rng_unit(&sim->rng)) + 0.5 : 0;
+}
+
 void sim_wake(struct far_qset *far_qset)
 {
 	struct sim_qset *qset = sim_qset_of(far_qset);
+	struct far_sim *sim = qset->cn->sim;
 
 	qset->woken = 1;
 	if (qset->waiter)
-		sim_thread_wake(qset->waiter, sim_local_now(qset->cn->sim));
+		sim_thread_wake(qset->waiter, sim_local_now(sim) + wake_ns(sim));
 }

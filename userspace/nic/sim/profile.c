@@ -18,9 +18,13 @@ struct param {
 	const char *name;
 	size_t off;
 	double min, max;
+	double missing;		/* what it is if the file has no line of it; NAN: an error */
 };
 
-#define PARAM(field, min, max) { #field, offsetof(struct sim_profile, field), min, max }
+#define PARAM(field, min, max) \
+	{ #field, offsetof(struct sim_profile, field), min, max, NAN }
+#define OPTIONAL(field, min, max, missing) \
+	{ #field, offsetof(struct sim_profile, field), min, max, missing }
 
 static const struct param params[] = {
 	PARAM(build_ns, 0, 1e6),
@@ -60,6 +64,14 @@ static const struct param params[] = {
 	PARAM(link_byte_ns, 0, 1e3),
 	PARAM(link_head_bytes, 0, 1e4),
 	PARAM(dead_ns, 1, 1e12),
+	OPTIONAL(wake_ns, 0, 1e6, 0),
+	OPTIONAL(serve_first, 0, 1, 0),
+	OPTIONAL(qp_slots, 0, 1e6, 0),
+	OPTIONAL(qp_miss_op_ns, 0, 1e6, 0),
+	OPTIONAL(qp_miss_ns, 0, 1e6, 0),
+	OPTIONAL(recv_ns, 0, 1e6, 0),
+	OPTIONAL(recv_cqe_ns, 0, 1e6, 0),
+	OPTIONAL(mtu, 1, 1e6, 4096),
 };
 
 #define NR_PARAMS (sizeof(params) / sizeof(params[0]))
@@ -92,7 +104,7 @@ static int profile_set(struct sim_profile *profile, const char *name, const char
 
 	if (i == NR_PARAMS) {
 		snprintf(why, why_len, "%s: no parameter of a profile; expected one of "
-			 "those in cx6-200.ini", name);
+			 "those in cx5-100.ini", name);
 		return -ENOENT;
 	}
 	number = strtod(value, &end);
@@ -138,7 +150,7 @@ static int load_line(void *arg, const char *section, const char *name, const cha
 	return !load->err;
 }
 
-/* Checks that the file has set all parameters: the others are still NAN. */
+/* Checks that the file has set all parameters, but for those that may be missing. */
 static int load_check(const struct load *load)
 {
 	size_t i;
@@ -223,7 +235,7 @@ int sim_profile_load(const char *spec_list, struct sim_profile *ret_profile, cha
 
 	snprintf(spec, sizeof(spec), "%.*s", (int)len, spec_list);
 	for (i = 0; i < NR_PARAMS; i++)
-		*param_at(&profile, i) = NAN;
+		*param_at(&profile, i) = params[i].missing;
 	line = load_parse(spec, &load);
 	if (line < 0)
 		return load_missing(spec, why, why_len);

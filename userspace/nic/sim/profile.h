@@ -59,11 +59,22 @@ struct sim_profile {
 	double link_head_bytes;		/* per message */
 	/* until a request to a dead memory node fails */
 	double dead_ns;
+	/* What follows may be missing in a file. */
+	double wake_ns;			/* mean time until a thread notices a wake-up */
+	double serve_first;		/* 1: data move when the node has served the request */
+	/* the cache of queue pair states of each NIC */
+	double qp_slots;		/* states that fit; 0: all */
+	double qp_miss_op_ns;		/* the fetching engine's time for a miss */
+	double qp_miss_ns;		/* delay of the request or answer by a miss */
+	/* receives */
+	double recv_ns;			/* posting one, beside build_ns */
+	double recv_cqe_ns;		/* taking its completion, beside cqe_ns */
+	double mtu;			/* most bytes of a datagram */
 };
 
 /*
  * Loads a profile. spec: a name of userspace/profiles, or a path with a '/', optionally
- * followed by ,NAME=VALUE,... -ENOENT: no such profile; -EINVAL: a bad line or value;
+ * followed by ,NAME=VALUE,... What may be missing, and is, costs nothing. -ENOENT: no such profile; -EINVAL: a bad line or value;
  * with a sentence in why.
  */
 int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,

@@ -224,6 +224,7 @@ static void qp_start(struct sim_qp *qp, struct sim_attach *attach)
 	qp->wait_first = NULL;
 	qp->wait_end = &qp->wait_first;
 	qp->used = qp->retired = qp->rung = qp->rd_out = 0;
+	qp->last_served_ps = 0;
 	qp->refused = 0;
 	qp->era++;
 	qp->state = SIM_QP_UP;

@@ -42,6 +42,7 @@ static void cn_fini(struct sim_cn *cn)
 		free(cn->qps);
 		cn->qps = next;
 	}
+	sim_cache_fini(&cn->cache);
 	free(cn->doorbells);
 	free(cn->mrs);
 }
@@ -49,6 +50,7 @@ static void cn_fini(struct sim_cn *cn)
 static void mn_fini(struct sim_mn *mn)
 {
 	sim_spaces_free(mn);
+	sim_cache_fini(&mn->cache);
 	if (mn->base)
 		munmap(mn->base, mn->size);
 }
@@ -254,6 +256,7 @@ void far_sim_stats(const struct far_sim *sim, unsigned idx,
 			if (nr > stats.threads_per_doorbell)
 				stats.threads_per_doorbell = nr;
 		}
+	stats.qp_misses = cn->cache.misses;
 	stats.dram_bytes_per_wr = sim->profile.dram_bytes +
 				  sim->profile.dram_miss_bytes * misses;
 	*ret_stats = stats;
@@ -262,4 +265,5 @@ void far_sim_stats(const struct far_sim *sim, unsigned idx,
 void far_sim_stats_reset(struct far_sim *sim, unsigned cn)
 {
 	memset(&sim->cns[cn].stats, 0, sizeof(sim->cns[cn].stats));
+	sim->cns[cn].cache.misses = 0;
 }

@@ -25,8 +25,14 @@ static void space_make(struct bed *bed, unsigned mn)
 void bed_init(struct bed *bed, unsigned cns, unsigned mns, uint64_t seed,
 	      unsigned adversary, const char *set)
 {
+	bed_init_profile(bed, "cx6-200", cns, mns, seed, adversary, set);
+}
+
+void bed_init_profile(struct bed *bed, const char *profile, unsigned cns, unsigned mns,
+		      uint64_t seed, unsigned adversary, const char *set)
+{
 	struct far_sim_attr attr = {
-		.profile = "cx6-200",
+		.profile = profile,
 		.cns = cns,
 		.mns = mns,
 		.seed = seed,

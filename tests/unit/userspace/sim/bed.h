@@ -34,6 +34,9 @@ struct bed_user {
 /* adversary: FAR_SIM_*; set: of far_sim_attr. */
 void bed_init(struct bed *bed, unsigned cns, unsigned mns, uint64_t seed,
 	      unsigned adversary, const char *set);
+/* The same, with another profile than cx6-200. */
+void bed_init_profile(struct bed *bed, const char *profile, unsigned cns, unsigned mns,
+		      uint64_t seed, unsigned adversary, const char *set);
 void bed_fini(struct bed *bed);
 /* Word idx of the space at memory node mn. */
 uint64_t *bed_word(struct bed *bed, unsigned mn, unsigned idx);
