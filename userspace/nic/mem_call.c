@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How programs call each other over mem. A service is a UNIX socket in mem's directory,
- * SERVICE.call. The caller sends one packet with its hello, and the descriptors of its
- * window and of the wire (struct mem_wire), which the caller makes. The answer is one packet
- * with the descriptor of the other window.
+ * SERVICE.call. The caller sends one packet with its hello, and the descriptors of the wire
+ * (struct mem_wire), which the caller makes, and of its window and the window's common memory.
+ * The answer is one packet with the descriptors of the other window.
  */
 #include "mem_priv.h"
 
@@ -25,12 +25,15 @@
 
 #include "../base/parse.h"
 #include "real.h"
+#include "window.h"
 
 #define CALL_MAGIC	UINT64_C(0x31306c6c61636d66)	/* "fmcall01", little endian */
 #define BACKLOG		64
 #define PENDING_MAX	256u	/* callers of a service that wait; then the silent ones go */
 #define RETRY_NS	1000000u
-#define MAX_FDS		2
+#define MAX_FDS		3
+
+enum { FD_WIRE, FD_WINDOW, FD_COMMON };	/* of a caller; an answer has no wire */
 
 struct packet {
 	uint64_t magic;
@@ -43,7 +46,7 @@ struct mem_pending {
 	struct mem_watch sock;
 	struct far_listener *listener;
 	int ready;
-	int fd[MAX_FDS];		/* the caller's window, the wire; -1: none */
+	int fd[MAX_FDS];		/* by FD_WIRE and its like; -1: none */
 	struct far_hello hello;
 	struct mem_pending *next;
 };
@@ -161,6 +164,14 @@ free_listener:
 	return err;
 }
 
+static void fds_clear(int *fd)
+{
+	int i;
+
+	for (i = 0; i < MAX_FDS; i++)
+		fd[i] = -1;
+}
+
 static void fds_close(int *fd)
 {
 	int i;
@@ -231,7 +242,7 @@ void mem_listener_accept(struct far_listener *listener)
 		}
 		pending->sock = (struct mem_watch) { MEM_WATCH_PENDING, fd, pending };
 		pending->listener = listener;
-		pending->fd[0] = pending->fd[1] = -1;
+		fds_clear(pending->fd);
 		if (mem_calls_watch(listener->calls, &pending->sock)) {
 			pending_free(pending);
 			return;
@@ -315,7 +326,7 @@ void mem_pending_read(struct mem_watch *watch)
 
 	if (err == -EAGAIN || err == -EINTR)
 		return;
-	if (err || pending->fd[0] < 0 || pending->fd[1] < 0) {
+	if (err || pending->fd[FD_WIRE] < 0 || pending->fd[FD_WINDOW] < 0) {
 		pending_unlink(pending);
 		pending_free(pending);
 		return;
@@ -392,21 +403,19 @@ static int process_open(int sock)
 }
 
 /* Maps the other window and the wire. The link owns the mappings and sock on success. */
-static int link_new(int sock, int window_fd, void *wire, unsigned side,
+static int link_new(int sock, const int *window_fd, void *wire, unsigned side,
 		    const struct far_end *end, struct far_link **ret_link)
 {
 	struct far_link *link = calloc(1, sizeof(*link));
-	void *base;
 	int err;
 
 	if (!link)
 		return -ENOMEM;
-	err = mem_shared_map(window_fd, &base, &link->target.size);
+	err = mem_window_map(window_fd, &link->target.base, &link->target.size);
 	if (err) {
 		free(link);
 		return err;
 	}
-	link->target.base = base;
 	link->target.rights = FAR_ATTACH_READ | FAR_ATTACH_WRITE;
 	link->target.state = &link->state;
 	link->end = *end;
@@ -426,6 +435,21 @@ static void link_free(struct far_link *link)
 	if (link->process.fd >= 0)
 		own_fd_close(link->process.fd);
 	free(link);
+}
+
+/* Maps the wire of a caller. -EPROTO: it is none. */
+static int wire_map(int fd, void **ret_wire)
+{
+	uint64_t size;
+	int err = far_shared_size(fd, &size);
+
+	if (!err && size != MEM_WIRE_SIZE)
+		err = -EPROTO;
+	if (!err)
+		err = far_shared_map(fd, size, -1, 0, ret_wire);
+	if (!err)
+		madvise(*ret_wire, MEM_WIRE_SIZE, MADV_DONTFORK);
+	return err;
 }
 
 /* Gives the link its numbers in the queue sets. */
@@ -471,25 +495,21 @@ static int mem_accept(struct far_nic *nic, struct far_caller *caller,
 {
 	struct packet packet = { .magic = CALL_MAGIC, .hello = *answer };
 	struct mem_pending *pending = caller->priv;
-	int fd = mem_window_fd(window), sock = pending->sock.fd, err;
+	int fd[2], sock = pending->sock.fd, err;
+	unsigned nr = mem_window_fds(window, fd);
 	struct far_link *link;
-	uint64_t size;
 	void *wire;
 
-	err = mem_shared_map(pending->fd[1], &wire, &size);
+	err = wire_map(pending->fd[FD_WIRE], &wire);
 	if (err)
 		goto reject;
-	if (size != MEM_WIRE_SIZE) {
-		err = -EPROTO;
-		goto unmap_wire;
-	}
-	err = link_new(sock, pending->fd[0], wire, 1, end, &link);
+	err = link_new(sock, &pending->fd[FD_WINDOW], wire, 1, end, &link);
 	if (err)
 		goto unmap_wire;
 	err = link_bind(link);
 	if (err)
 		goto free_link;
-	err = packet_send(sock, &packet, &fd, 1);
+	err = packet_send(sock, &packet, fd, nr);
 	if (err)
 		goto hangup;
 	fds_close(pending->fd);
@@ -507,7 +527,7 @@ hangup:
 free_link:
 	link_free(link);
 unmap_wire:
-	munmap(wire, size);
+	munmap(wire, MEM_WIRE_SIZE);
 reject:
 	mem_reject(nic, caller, err);
 	return err;
@@ -572,18 +592,19 @@ static int call_answer(struct far_nic *nic, int sock, uint64_t until, struct pac
 }
 
 /* Sends the hello, awaits the answer and makes the link. *ret_link changes on success only. */
-static int call_shake(struct far_nic *nic, int sock, const int *offer, void *wire,
+static int call_shake(struct far_nic *nic, int sock, const int *offer, unsigned nr, void *wire,
 		      const struct far_end *end, uint64_t until, struct packet *packet,
 		      struct far_link **ret_link)
 {
-	int fd[MAX_FDS] = { -1, -1 };
 	struct far_link *link;
-	int err = packet_send(sock, packet, offer, 2);
+	int fd[MAX_FDS], err;
 
+	fds_clear(fd);
+	err = packet_send(sock, packet, offer, nr);
 	if (!err)
 		err = call_answer(nic, sock, until, packet, fd);
 	if (!err)
-		err = link_new(sock, fd[0], wire, 0, end, &link);
+		err = link_new(sock, fd, wire, 0, end, &link);
 	fds_close(fd);
 	if (err)
 		return err;
@@ -605,6 +626,7 @@ static int mem_call(struct far_nic *nic, const char *node, const char *service,
 	struct packet packet = { .magic = CALL_MAGIC, .hello = *hello };
 	char file[FAR_SERVICE_MAX + 8];
 	int sock, err, offer[MAX_FDS];
+	unsigned nr = 1 + mem_window_fds(window, &offer[FD_WINDOW]);
 	void *wire;
 
 	if (*node && strcmp(node, "0"))
@@ -618,12 +640,11 @@ static int mem_call(struct far_nic *nic, const char *node, const char *service,
 	err = call_reach(nic, file, sock, until);
 	if (err)
 		goto close_sock;
-	offer[0] = mem_window_fd(window);
-	err = mem_shared_new("far-wire", MEM_WIRE_SIZE, &offer[1], &wire);
+	err = far_shared_new("far-wire", MEM_WIRE_SIZE, &offer[FD_WIRE], &wire);
 	if (err)
 		goto close_sock;
-	err = call_shake(nic, sock, offer, wire, end, until, &packet, ret_link);
-	own_fd_close(offer[1]);
+	err = call_shake(nic, sock, offer, nr, wire, end, until, &packet, ret_link);
+	own_fd_close(offer[FD_WIRE]);
 	if (err)
 		goto unmap_wire;
 	*ret_answer = packet.hello;
@@ -637,6 +658,8 @@ close_sock:
 }
 
 const struct far_nic_call_ops mem_call_ops = {
+	.common_new = far_common_new,
+	.common_free = far_common_free,
 	.window_new = mem_window_new,
 	.window_free = mem_window_free,
 	.listen = mem_listen,

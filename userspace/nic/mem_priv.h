@@ -161,13 +161,13 @@ void mem_owner_clear(struct mem_owner *owner);
 int mem_owner_ended(const struct mem_owner *owner);
 
 /* mem_window.c: windows, which are files without a name. */
-int mem_window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window);
+int mem_window_new(struct far_nic *nic, uint64_t size, const struct far_common *common,
+		   struct far_window *ret_window);
 void mem_window_free(struct far_nic *nic, struct far_window *window);
-int mem_window_fd(const struct far_window *window);
-/* Makes a file of size bytes that cannot shrink, and maps it. */
-int mem_shared_new(const char *name, uint64_t size, int *ret_fd, void **ret_addr);
-/* Maps a file of another process. -EPROTO: its size may change, or is invalid. */
-int mem_shared_map(int fd, void **ret_addr, uint64_t *ret_size);
+/* Descriptors of the own and of the common memory, and how many these are. */
+unsigned mem_window_fds(const struct far_window *window, int *ret_fd);
+/* Maps another process' window by both, the second of which may be -1. -EPROTO, -ENOMEM. */
+int mem_window_map(const int *fd, uint8_t **ret_base, uint64_t *ret_size);
 
 /*
  * A connection in memory that both ends share: for each direction, what the receiver and

@@ -215,10 +215,21 @@ struct far_hello {
 	uint8_t data[FAR_HELLO_MAX];
 };
 
-/* Memory that the other ends of connections may READ and change. Filled with zeros. */
-struct far_window {
+/* Memory that several windows have behind their own. Filled with zeros. */
+struct far_common {
 	void *addr;		/* 4096-byte aligned */
 	uint64_t size;		/* bytes */
+	void *priv;		/* the back end's */
+};
+
+/*
+ * Memory that the other ends of connections may READ and change. Filled with zeros. Behind the
+ * size bytes that are the window's own they find its common memory, at offsets from size to
+ * span. An operation does not cross from one into the other.
+ */
+struct far_window {
+	void *addr;		/* 4096-byte aligned */
+	uint64_t size, span;	/* bytes; span is size if there is no common memory */
 	void *priv;		/* the back end's */
 };
 
@@ -249,8 +260,16 @@ struct far_caller {
 #define FAR_SERVICE_MAX	32u	/* bytes of a service's name: letters, digits, '-', '_', '.' */
 
 struct far_nic_call_ops {
-	/* size: a multiple of 4096, at most 2^32. -ENOMEM, -EINVAL. Any thread. */
-	int (*window_new)(struct far_nic *nic, uint64_t size, struct far_window *ret_window);
+	/* size: a multiple of 4096, below 2^32. -ENOMEM, -EINVAL. Any thread. */
+	int (*common_new)(struct far_nic *nic, uint64_t size, struct far_common *ret_common);
+	/* No window has it any more. */
+	void (*common_free)(struct far_nic *nic, struct far_common *common);
+	/*
+	 * size: a multiple of 4096, with common memory at most 2^32. common: NULL: none.
+	 * -ENOMEM, -EINVAL. Any thread.
+	 */
+	int (*window_new)(struct far_nic *nic, uint64_t size, const struct far_common *common,
+			  struct far_window *ret_window);
 	/* No connection uses the window any more. */
 	void (*window_free)(struct far_nic *nic, struct far_window *window);
 	/*

@@ -36,16 +36,17 @@ static int window_register(struct soft_nic *soft, struct far_window *window)
 
 	if (err)
 		return err;
-	err = soft->dev->ops->mr_reg(soft->dev, mine->pdn, window->addr, window->size,
+	err = soft->dev->ops->mr_reg(soft->dev, mine->pdn, window->addr, window->span,
 				      0, NIC_ALL, &mine->key);
 	if (err)
 		soft->dev->ops->pd_free(soft->dev, mine->pdn);
 	return err;
 }
 
-static int window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window)
+static int window_new(struct far_nic *nic, uint64_t size, const struct far_common *common,
+		      struct far_window *ret_window)
 {
-	int err = far_window_map(size, sizeof(struct soft_window), ret_window);
+	int err = far_window_map(size, common, sizeof(struct soft_window), ret_window);
 
 	if (err)
 		return err;
@@ -201,6 +202,8 @@ static int soft_call_service(struct far_nic *nic, const char *node, const char *
 }
 
 const struct far_nic_call_ops soft_call_ops = {
+	.common_new = far_common_new,
+	.common_free = far_common_free,
 	.window_new = window_new,
 	.window_free = window_free,
 	.window_reg = window_reg,

@@ -88,7 +88,7 @@ static int wire_accept(struct soft_wire *wire, struct far_pending *pending,
 	struct soft_nic *soft = wire->soft;
 	struct far_hello_accept accept;
 	size_t len = far_pending_answer(pending, wire->qp.qpn, soft_window_key(window),
-					window->size, answer, &accept);
+					window->span, answer, &accept);
 	uint32_t id = pending->guest.id;
 	int err = -ECONNRESET;
 

@@ -167,7 +167,7 @@ static int wire_accept(struct verbs_wire *wire, struct far_pending *pending,
 	struct far_server *server = &wire->verbs->server->s;
 	struct far_hello_accept accept;
 	size_t len = far_pending_answer(pending, wire->qp->qp_num, verbs_window_key(window),
-					window->size, answer, &accept);
+					window->span, answer, &accept);
 	uint32_t id = pending->guest.id;
 	int err = -ECONNRESET;
 

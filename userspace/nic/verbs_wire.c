@@ -42,7 +42,7 @@ static int window_register(struct verbs_nic *verbs, struct far_window *window)
 	if (!mine->pd)
 		return verbs_errno(-1);
 	errno = 0;
-	mine->mr = ibv_reg_mr_iova(mine->pd, window->addr, window->size, 0,
+	mine->mr = ibv_reg_mr_iova(mine->pd, window->addr, window->span, 0,
 				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
 	err = verbs_errno(!mine->mr);
@@ -51,9 +51,10 @@ static int window_register(struct verbs_nic *verbs, struct far_window *window)
 	return err;
 }
 
-static int window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window)
+static int window_new(struct far_nic *nic, uint64_t size, const struct far_common *common,
+		      struct far_window *ret_window)
 {
-	int err = far_window_map(size, sizeof(struct verbs_window), ret_window);
+	int err = far_window_map(size, common, sizeof(struct verbs_window), ret_window);
 
 	if (err)
 		return err;
@@ -265,6 +266,8 @@ static int call_service(struct far_nic *nic, const char *node, const char *servi
 }
 
 const struct far_nic_call_ops verbs_call_ops = {
+	.common_new = far_common_new,
+	.common_free = far_common_free,
 	.window_new = window_new,
 	.window_free = window_free,
 	.window_reg = window_reg,

@@ -26,7 +26,7 @@ int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end 
 	int err;
 
 	*end = (struct rpc_end) { .nic = nic, .end = *ends, .seq_out = 1, .seq_in = 1 };
-	err = nic->ops->call->window_new(nic, RPC_WINDOW, &end->window);
+	err = nic->ops->call->window_new(nic, RPC_WINDOW, NULL, &end->window);
 	if (err)
 		return err;
 	err = end_register(end);

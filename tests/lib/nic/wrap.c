@@ -203,11 +203,26 @@ static struct far_end end_inner(const struct far_end *end)
 	return inner;
 }
 
-static int call_window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window)
+static int call_common_new(struct far_nic *nic, uint64_t size, struct far_common *ret_common)
 {
 	struct far_nic *inner = far_wrap_inner(nic);
 
-	return inner->ops->call->window_new(inner, size, ret_window);
+	return inner->ops->call->common_new(inner, size, ret_common);
+}
+
+static void call_common_free(struct far_nic *nic, struct far_common *common)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	inner->ops->call->common_free(inner, common);
+}
+
+static int call_window_new(struct far_nic *nic, uint64_t size, const struct far_common *common,
+			   struct far_window *ret_window)
+{
+	struct far_nic *inner = far_wrap_inner(nic);
+
+	return inner->ops->call->window_new(inner, size, common, ret_window);
 }
 
 static void call_window_free(struct far_nic *nic, struct far_window *window)
@@ -287,6 +302,8 @@ static void call_hangup(struct far_nic *nic, struct far_link *link)
 }
 
 const struct far_nic_call_ops far_wrap_call_ops = {
+	.common_new = call_common_new,
+	.common_free = call_common_free,
 	.window_new = call_window_new,
 	.window_free = call_window_free,
 	.window_reg = call_window_reg,

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../window.h"
 #include "../wr.h"
 
-#define MAX_WINDOW	(UINT64_C(1) << 32)
 #define MAX_RECVS	32768u
 
 /* A call under way. Who is last with it frees it: the caller, or the listener's side. */
@@ -36,21 +36,57 @@ struct far_listener {
 	struct far_listener *next;
 };
 
-static int window_new(struct far_nic *nic, uint64_t size, struct far_window *ret_window)
+/* A piece of the node's memory. */
+static int piece_new(struct far_nic *nic, uint64_t size, struct sim_space **ret_space,
+		     void **ret_addr)
 {
 	struct sim_cn *cn = sim_cn_of(nic);
+	int err = sim_cn_memory(cn);
+
+	if (!err)
+		err = sim_space_new(cn->memory, "", size, ret_space);
+	if (err)
+		return err == -ENOSPC ? -ENOMEM : err;
+	*ret_addr = cn->memory->base + (*ret_space)->off;
+	return 0;
+}
+
+static int common_new(struct far_nic *nic, uint64_t size, struct far_common *ret_common)
+{
 	struct sim_space *space;
 	int err;
 
-	if (!size || size % 4096 || size > MAX_WINDOW)
+	if (!far_window_fits(size, NULL))
 		return -EINVAL;
-	err = sim_cn_memory(cn);
-	if (!err)
-		err = sim_space_new(cn->memory, "", size, &space);
+	err = piece_new(nic, size, &space, &ret_common->addr);
 	if (err)
-		return err == -ENOSPC ? -ENOMEM : err;
-	ret_window->addr = cn->memory->base + space->off;
+		return err;
+	ret_common->size = size;
+	ret_common->priv = space;
+	return 0;
+}
+
+static void common_free(struct far_nic *nic, struct far_common *common)
+{
+	sim_space_put(common->priv);
+}
+
+static int window_new(struct far_nic *nic, uint64_t size, const struct far_common *common,
+		      struct far_window *ret_window)
+{
+	struct sim_space *space;
+	int err;
+
+	if (!far_window_fits(size, common))
+		return -EINVAL;
+	err = piece_new(nic, size, &space, &ret_window->addr);
+	if (err)
+		return err;
+	space->common = common ? common->priv : NULL;
+	if (space->common)
+		space->common->refs++;
 	ret_window->size = size;
+	ret_window->span = size + (common ? common->size : 0);
 	ret_window->priv = space;
 	return 0;
 }
@@ -511,6 +547,8 @@ static void call_hangup(struct far_nic *nic, struct far_link *link)
 }
 
 const struct far_nic_call_ops sim_call_ops = {
+	.common_new = common_new,
+	.common_free = common_free,
 	.window_new = window_new,
 	.window_free = window_free,
 	.listen = call_listen,

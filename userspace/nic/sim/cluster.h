@@ -193,11 +193,19 @@ struct sim_thread {
 struct sim_space {
 	char name[ODRP_FAR_NAME_MAX + 1];
 	uint64_t off, size;
+	struct sim_space *common;	/* a window's: behind size bytes; or NULL */
 	struct sim_mn *mn;
 	int published, removed;
 	unsigned refs;			/* number of maps and attachments */
 	struct sim_space *next;		/* in the order of off */
 };
+
+/* Where an offset in the space lies in the node's memory. */
+static inline uint64_t sim_space_at(const struct sim_space *space, uint64_t offset)
+{
+	return space->common && offset >= space->size ?
+	       space->common->off + offset - space->size : space->off + offset;
+}
 
 /* An attachment: far_peer.priv. refs counts far_peer and the connected queue pairs. */
 struct sim_attach {

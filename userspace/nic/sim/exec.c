@@ -11,7 +11,7 @@ static uint8_t *req_remote(const struct sim_req *req)
 {
 	const struct sim_qp *qp = req->qp;
 
-	return qp->mn->base + qp->attach->space->off + req->wr.remote;
+	return qp->mn->base + sim_space_at(qp->attach->space, req->wr.remote);
 }
 
 static void bytes_move(const struct sim_req *req, uint8_t *remote, uint32_t off,

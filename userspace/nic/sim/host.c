@@ -48,8 +48,13 @@ static void space_free(struct sim_mn *mn, struct sim_space *space)
 
 void sim_space_put(struct sim_space *space)
 {
-	if (!--space->refs && (space->removed || !space->published))
-		space_free(space->mn, space);
+	struct sim_space *common = space->common;
+
+	if (--space->refs || (!space->removed && space->published))
+		return;
+	space_free(space->mn, space);
+	if (common)
+		sim_space_put(common);
 }
 
 /*

@@ -34,7 +34,7 @@ static struct sim_busy *busy_of(struct sim_mn *mn, uint64_t off)
 static uint64_t busy_reserve(struct sim_req *req)
 {
 	const struct sim_qp *qp = req->qp;
-	struct sim_busy *busy = busy_of(qp->mn, qp->attach->space->off + req->wr.remote);
+	struct sim_busy *busy = busy_of(qp->mn, sim_space_at(qp->attach->space, req->wr.remote));
 	uint64_t at = now_ps(qp->sim);
 
 	if (at < busy->until_ps)
@@ -47,12 +47,16 @@ int sim_req_check(const struct sim_req *req)
 {
 	const struct sim_attach *attach = req->qp->attach;
 	const struct far_wr *wr = &req->wr;
-	uint64_t size = attach->space->size;
+	uint64_t size = attach->space->size, at = wr->remote;
 
 	if (!(attach->rights & (wr->op == FAR_NIC_READ ? FAR_ATTACH_READ :
 				FAR_ATTACH_WRITE)))
 		return -EACCES;
-	if (wr->remote > size || wr->len > size - wr->remote)
+	if (attach->space->common && at >= size) {
+		at -= size;
+		size = attach->space->common->size;
+	}
+	if (at > size || wr->len > size - at)
 		return -EFAULT;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "bed.h"
 
 #define WINDOW	(UINT64_C(64) << 10)
+#define COMMON	(UINT64_C(12) << 10)
 #define SOON	UINT64_C(20000000)	/* ns */
 
 enum { CALLER, SERVER };
@@ -19,6 +20,7 @@ struct pair {
 	uint32_t lkey[2];
 	struct far_qset *qset[2];
 	struct far_window window[2];
+	struct far_common common;	/* of the server's window */
 	struct far_link *link[2];
 	struct far_end end[2];
 	int reject;		/* the server's answer; 0: it accepts */
@@ -61,11 +63,13 @@ static struct pair *pair_new(struct bed *bed)
 
 	pair->bed = bed;
 	pair->ends = bed_ends(bed);
+	assert_int_equal(call->common_new(pair->ends->nic[SERVER], COMMON, &pair->common), 0);
 	for (i = 0; i < 2; i++) {
 		struct far_nic *nic = pair->nic[i] = pair->ends->nic[i];
 
 		pair->qset[i] = qset_make(nic);
-		assert_int_equal(call->window_new(nic, WINDOW, &pair->window[i]), 0);
+		assert_int_equal(call->window_new(nic, WINDOW, i == SERVER ? &pair->common : NULL,
+						  &pair->window[i]), 0);
 		assert_int_equal(local_reg(pair, i), 0);
 		pair->end[i] = (struct far_end) { pair->qset[i], pair->qset[i], i + 1, i + 1 };
 	}
@@ -84,6 +88,7 @@ static void pair_free(struct pair *pair)
 		pair->nic[i]->ops->mr_dereg(pair->nic[i], pair->lkey[i]);
 		call->window_free(pair->nic[i], &pair->window[i]);
 	}
+	call->common_free(pair->nic[SERVER], &pair->common);
 	free(pair);
 }
 
@@ -200,14 +205,61 @@ static void test_bounds(void **state)
 	struct bed *bed = *state;
 	struct pair *pair = pair_connect(bed);
 
-	assert_int_equal(run(pair, CALLER, bed_write(bed, WINDOW - 8, 0, 8)), 0);
+	assert_int_equal(run(pair, CALLER, bed_write(bed, WINDOW + COMMON - 8, 0, 8)), 0);
 	assert_int_equal(run(pair, SERVER, bed_write(bed, WINDOW - 8, 0, 8)), 0);
-	assert_int_equal(run(pair, CALLER, bed_write(bed, WINDOW - 7, 0, 8)), -EFAULT);
+	assert_int_equal(run(pair, CALLER, bed_write(bed, WINDOW + COMMON - 7, 0, 8)), -EFAULT);
 	pair_free(pair);
 	/* The refused WRITE may have broken both directions. */
 	pair = pair_connect(bed);
 	assert_int_equal(run(pair, SERVER, bed_read(bed, WINDOW, 0, 1)), -EFAULT);
 	pair_free(pair);
+}
+
+/* What is behind a window is the common memory, which other windows have, too. */
+static void test_common(void **state)
+{
+	struct bed *bed = *state;
+	struct pair *pair = pair_connect(bed);
+	const struct far_nic_call_ops *call = call_of(bed);
+	uint8_t *common = pair->common.addr, *own = pair->window[SERVER].addr;
+	struct far_nic *server = pair->nic[SERVER];
+	struct far_window other;
+
+	assert_int_equal(pair->window[SERVER].span, WINDOW + COMMON);
+	assert_int_equal(pair->window[CALLER].span, WINDOW);
+	assert_int_equal(call->window_new(server, WINDOW, &pair->common, &other), 0);
+	bed_pattern(bed, 0, COMMON, 3);
+	assert_int_equal(run(pair, CALLER, bed_write(bed, WINDOW, 0, COMMON)), 0);
+	assert_memory_equal(common, bed->local, COMMON);
+	assert_int_equal(own[WINDOW - 1], 0);
+	memset(common, 0, 8);
+	assert_int_equal(run(pair, CALLER, bed_faa(bed, WINDOW, COMMON, 5)), 0);
+	assert_int_equal(run(pair, CALLER, bed_cas(bed, WINDOW, COMMON, 5, 8)), 0);
+	assert_int_equal(*bed_word(bed, COMMON), 5);
+	assert_int_equal(*(uint64_t *)common, 8);
+	assert_int_equal(run(pair, CALLER, bed_read(bed, WINDOW + 8, 2 * COMMON, COMMON - 8)), 0);
+	assert_memory_equal(bed->local + 2 * COMMON, bed->local + 8, COMMON - 8);
+	call->window_free(server, &other);
+	/* The memory outlives the window. */
+	assert_int_equal(common[COMMON - 1], bed->local[COMMON - 1]);
+	pair_free(pair);
+}
+
+/* Too much, and no whole pages. */
+static void test_common_refused(void **state)
+{
+	struct bed *bed = *state;
+	const struct far_nic_call_ops *call = call_of(bed);
+	struct far_common common;
+	struct far_window window;
+
+	assert_int_equal(call->common_new(bed->nic, 0, &common), -EINVAL);
+	assert_int_equal(call->common_new(bed->nic, 4097, &common), -EINVAL);
+	assert_int_equal(call->common_new(bed->nic, 4096, &common), 0);
+	assert_int_equal(call->window_new(bed->nic, UINT64_C(1) << 32, &common, &window), -EINVAL);
+	assert_int_equal(call->window_new(bed->nic, 4096, &common, &window), 0);
+	call->window_free(bed->nic, &window);
+	call->common_free(bed->nic, &common);
 }
 
 static void test_imm(void **state)
@@ -429,6 +481,8 @@ int suite_call(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_both_write, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_bounds, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_common, bed_setup, bed_teardown),
+		cmocka_unit_test_setup_teardown(test_common_refused, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_imm, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_no_recv, bed_setup, bed_teardown),
 		cmocka_unit_test_setup_teardown(test_wakes, bed_setup, bed_teardown),
