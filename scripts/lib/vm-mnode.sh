@@ -373,6 +373,24 @@ nbd_network() {
 	info "NBD over QEMU's user networking (no tap device without root)"
 }
 
+# nbd_serve PORT: nbd-server, or what was named to stand in for it.
+nbd_serve() {
+	if [[ -n ${ODRP_NBD_SERVER:-} ]]; then
+		spawn nbd "$ODRP_NBD_SERVER" "$nbd_listen" "$1" "$(size_bytes "$opt_swap")"
+		return
+	fi
+	cat >"$run_dir/nbd.conf" <<CONF
+[generic]
+	listenaddr = $nbd_listen
+	port = $1
+[swap]
+	exportname = $nbd_store
+CONF
+	# With -d it stays a child of ours, serves one client and ends. So do
+	# not connect to see whether it listens.
+	spawn nbd nbd-server -d -C "$run_dir/nbd.conf"
+}
+
 nbd_start() {
 	local port tries store=/dev/shm
 	need_cmd nbd-server nbd-client
@@ -382,16 +400,7 @@ nbd_start() {
 	truncate -s "$(size_bytes "$opt_swap")" "$nbd_store"
 	port=$((20000 + BASHPID % 20000))
 	nbd_port=$port
-	cat >"$run_dir/nbd.conf" <<CONF
-[generic]
-	listenaddr = $nbd_listen
-	port = $port
-[swap]
-	exportname = $nbd_store
-CONF
-	# With -d it stays a child of ours, serves one client and ends. So do
-	# not connect to see whether it listens.
-	spawn nbd nbd-server -d -C "$run_dir/nbd.conf" || return 1
+	nbd_serve "$port" || return 1
 	nbd_pid=$spawned_pid
 	for ((tries = 0; tries < 50; tries++)); do
 		[[ -n $(ss -Hltn "src $nbd_listen and sport = :$port") ]] && return 0
@@ -401,6 +410,25 @@ CONF
 	error "nbd-server does not listen on $nbd_listen:$port:"
 	tail -n 5 "$run_dir/nbd.log" >&2
 	return 1
+}
+
+# nbd_snapshot FILE: the server's processor time until now.
+nbd_snapshot() {
+	awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); printf "{\"cpu_s\": %.2f}\n",
+		($12 + $13) / hz }' "/proc/$nbd_pid/stat" >"$1" 2>/dev/null ||
+		echo null >"$1"
+}
+
+# nbd_json: that while COMMAND ran, and what a server in nbd-server's place has said.
+nbd_json() {
+	[[ -s $run_dir/nbd-begin.json && -s $run_dir/nbd-end.json ]] || {
+		echo null
+		return
+	}
+	{
+		cat "$run_dir/nbd-begin.json" "$run_dir/nbd-end.json"
+		tail -n 1 "$run_dir/nbd.log" 2>/dev/null | grep '^{'
+	} | jq -cs '{cpu_s: (.[1].cpu_s - .[0].cpu_s), server: .[2]}'
 }
 
 nbd_stop() {

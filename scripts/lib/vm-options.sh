@@ -93,7 +93,8 @@ set-up failed; 70 the kernel of a compute node logged a bug or a warning.
 
 Environment: ODRP_CACHE (cache directory, default ~/.cache/odrp), ODRP_BUILD
 (where user space is built), ODRP_ACCEL (kvm or tcg), ODRP_MNODED and
-ODRP_CTL (an agent and a control program to use as they are), ODRP_QUIET=1.
+ODRP_CTL (an agent and a control program to use as they are), ODRP_NBD_SERVER (a
+program instead of nbd-server: it is given ADDRESS PORT BYTES), ODRP_QUIET=1.
 USAGE
 }
 

@@ -328,9 +328,11 @@ guests_meet() {
 	if guests_all ready; then
 		info "up after $(elapsed_since "$run_begin") s"
 		[[ $opt_mode != odrp ]] || mnodes_snapshot "$run_dir/mnodes-begin.json"
+		[[ $opt_mode != nbd ]] || nbd_snapshot "$run_dir/nbd-begin.json"
 		guests_go ready starting
 	elif guests_all ended; then
 		[[ $opt_mode != odrp ]] || mnodes_snapshot "$run_dir/mnodes.json"
+		[[ $opt_mode != nbd ]] || nbd_snapshot "$run_dir/nbd-end.json"
 		guests_go ended leaving
 	fi
 }
@@ -557,6 +559,7 @@ write_json() {
 		--arg backend "$opt_backend" --arg mode "$opt_mode" \
 		--arg accel "$accel" --argjson status "$1" \
 		--argjson mnode_checks "$mnode_checks" \
+		--argjson nbd "$(nbd_json)" \
 		--slurpfile mnodes "$run_dir/mnodes.json" \
 		--slurpfile mnodes_begin "$run_dir/mnodes-begin.json" \
 		--slurpfile mnodes_end "$run_dir/mnodes-end.json" \
@@ -567,7 +570,7 @@ write_json() {
 		 cnodes: ., mnode: $mnodes[0][0], mnode_end: $mnodes_end[0][0],
 		 mnode_begin: $mnodes_begin[0][0],
 		 mnodes: $mnodes[0], mnodes_end: $mnodes_end[0],
-		 mnode_checks: $mnode_checks,
+		 mnode_checks: $mnode_checks, nbd: $nbd,
 		 teardown_errors: ($teardown | split("\n") | map(select(. != "")))}' \
 		>"$opt_json" || error "cannot write '$opt_json'"
 }
