@@ -57,6 +57,11 @@ refused "--kernel '7': expected" bench-kmod --kernel 7
 refused "--json '$dir': expected" bench-kmod --json "$dir"
 refused "--kernel '7': expected" bench-swap --kernel 7
 refused "--clusters 'x': expected" bench-cluster --clusters x
+refused "--apps 'voltdb': expected one of quicksort" bench-apps --apps voltdb
+refused "--modes '': expected some of chain" bench-apps --modes ''
+refused "--modes 'rdma': expected one of chain" bench-apps --modes "chain rdma"
+refused "--local '100': expected" bench-apps --local 100
+refused "--scale '0': expected" bench-apps --scale 0
 refused "--build '/nowhere': expected" bench-chains --build /nowhere
 refused "'smart': expected one of chains, smart-hash" figures smart
 refused "'smart-hash/x': smart-hash has 3-read" figures smart-hash/x

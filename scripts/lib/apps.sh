@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# One application in one machine with one kind of swap. To be sourced by
+# scripts/bench-apps, after the other parts.
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the settings are the script's
+
+APPS="quicksort kmeans pagerank betweenness redis memcached"
+APP_MODES="chain key direct dynamic static two-sided nbd zram local"
+
+# MB in ODRP's paper.
+PAPER_SWAP=12288
+
+# want_words OPTION VALUE EXPECTED: each word of VALUE is one of EXPECTED.
+want_words() {
+	local word
+	[[ -n $2 ]] || bad_usage "$1 '': expected some of ${3// /, }"
+	for word in $2; do
+		[[ " $3 " = *" $word "* ]] ||
+			bad_usage "$1 '$word': expected one of ${3// /, }"
+	done
+}
+
+# app_paper_mb APP: its working set there.
+app_paper_mb() {
+	case $1 in
+	kmeans) echo 2048 ;;
+	pagerank | betweenness) echo 14336 ;;
+	*) echo 4096 ;;
+	esac
+}
+
+app_mb() {
+	echo $(($(app_paper_mb "$1") / scale))
+}
+
+# app_program APP: what is put into the guest for it.
+app_program() {
+	case $1 in
+	quicksort) echo "$programs/qsort-far" ;;
+	*) echo "$programs/$1-far" ;;
+	esac
+}
+
+# app_command APP: what the guest's shell runs in the group.
+app_command() {
+	local mb
+	mb=$(app_mb "$1")
+	case $1 in
+	quicksort) echo "exec qsort-far --size=${mb}M" ;;
+	*) echo "exec $1-far --size=${mb}M" ;;
+	esac
+}
+
+apps_build() {
+	local app
+	local -a targets=(mnode/odrp-mnoded mnode/ctl/odrpctl tests/workload/watch-far
+		tests/workload/copy-far)
+	programs=$(userspace_dir)/tests/workload
+	for app in $apps; do
+		targets+=("tests/workload/$(basename "$(app_program "$app")")")
+	done
+	build_userspace "${targets[@]}"
+}
+
+# The guest's part: sets up swap, and runs the application in a group with so much memory.
+# shellcheck disable=SC2016  # for the guest's shell
+app_guest='
+set -e
+mode=$1 mb=$2 limit=$3 command=$4
+case $mode in
+static)
+	for m in /x/modules/*.ko; do
+		insmod $m 2>/dev/null || true	# some are there already
+	done
+	mke2fs -b 4096 -m 0 /dev/odrp0 >/dev/null 2>&1
+	mkdir /mnt
+	mount -t ext4 /dev/odrp0 /mnt
+	dd if=/dev/zero of=/mnt/swap bs=1M count=$((mb * 15 / 16 - 1)) oflag=direct 2>/dev/null
+	mkswap /mnt/swap >/dev/null
+	swapon /mnt/swap
+	;;
+two-sided)
+	mkswap /dev/nbd0 >/dev/null
+	swapon -d /dev/nbd0
+	;;
+zram)
+	modprobe zram
+	echo ${mb}M >/sys/block/zram0/disksize
+	mkswap /dev/zram0 >/dev/null
+	swapon /dev/zram0
+	;;
+esac
+group=/sys/fs/cgroup/app
+mkdir $group
+[ $limit = 0 ] || echo ${limit}K >$group/memory.max
+status=0
+watch-far sh -c "echo \$\$ >$group/cgroup.procs; $command" || status=$?
+if [ $mode = static ]; then
+	swapoff /mnt/swap
+	umount /mnt
+fi
+exit $status'
+
+# mode_options MODE: of scripts/vm, in vm_args.
+mode_options() {
+	# Under emulation a load takes some 300 us.
+	local ours=(--param poll_us=300)
+	vm_args=()
+	case $1 in
+	chain) vm_args=("${ours[@]}" --param mnode.translate=chain) ;;
+	key) vm_args=("${ours[@]}" --param mnode.translate=nic) ;;
+	direct) vm_args=("${ours[@]}" --param mnode.translate=direct) ;;
+	dynamic) vm_args=("${ours[@]}" --param mnode.translate=direct --param move_mbps=0) ;;
+	static)
+		module_files "$kernel" "$dir/modules" ext4 || exit 1
+		vm_args=("${ours[@]}" --param mnode.translate=direct --no-swapon
+			--add "$dir/modules")
+		;;
+	two-sided) vm_args=(--nbd --no-swapon) ;;
+	nbd) vm_args=(--nbd) ;;
+	zram | local) vm_args=(--no-odrp) ;;
+	esac
+}
+
+# word FILE KEY: the last KEY=VALUE that a program printed; or null.
+word() {
+	local value
+	value=$(tr ' ' '\n' <"$1" | sed -n "s/^$2=//p" | tail -n 1)
+	echo "${value:-null}"
+}
+
+# The numbers of a point. held: of the agent, averaged from when all was up until the end;
+# where all of the device is held from the start, the most; of copy-far, its own count.
+# shellcheck disable=SC2016  # jq's variables
+point_filter='
+def rate($a; $b): if $b != null and $b > 0 then $a / $b else null end;
+. as $r | (.mnode // {}) as $m | (.mnode_begin // {}) as $b |
+(if $m == {} then null else $m.wall_s - $b.wall_s end) as $wall |
+{app: $app, mode: $mode, local: $local, mb: $mb, swap_mb: $swap, status: $r.status,
+ seconds: ($app_s // $seconds), rate: $rate, verified: $verified,
+ used: (if $mode == "local" then null else rate($used_s; $seconds) end), used_peak: $used_peak,
+ held: (if $mode == "static" then $m.use.peak_held
+	elif $mode == "two-sided" then rate($r.nbd.server.held_page_s; $r.nbd.server.seconds)
+	elif $m != {} then rate($m.use.held_page_s - $b.use.held_page_s; $wall)
+	else null end),
+ cpu: (if $m != {} then rate(100 * ($m.agent_cpu_s - $b.agent_cpu_s); $wall)
+	elif $r.nbd then rate(100 * $r.nbd.cpu_s; $r.cnodes[0].elapsed_s) else null end),
+ swap_in: $r.cnodes[0].vmstat.pswpin, swap_out: $r.cnodes[0].vmstat.pswpout,
+ moved: $r.cnodes[0].stats.moved, stores_unmapped: $r.cnodes[0].stats.stores_unmapped,
+ accel: $r.accel} |
+.used_held = rate(.used; .held)'
+
+# point APP MODE LOCAL: a line on standard output, and $dir/APP-MODE-LOCAL.point.
+point() {
+	local app=$1 mode=$2 part=$3 mb swap limit run status
+	local -a vm_args
+	[[ $mode != local ]] || part=100
+	mb=$(app_mb "$app")
+	swap=$((PAPER_SWAP / scale))
+	limit=$((mb * 1024 * part / 100))
+	[[ $mode != local ]] || limit=0
+	run=$dir/$app-$mode-$part
+	mode_options "$mode"
+	info "$app of $mb MB, $part % local, $mode"
+	ODRP_NBD_SERVER=$([[ $mode != two-sided ]] || echo "$programs/copy-far") \
+	attended "$top/scripts/vm" run --kernel "$kernel" --cpus 1 \
+		--mem $((mb * 3 / 2 + 160))M --swap "${swap}M" --timeout 900 \
+		--json "$run.json" --add "$programs/watch-far" --add "$(app_program "$app")" \
+		"${vm_args[@]}" -- sh -c "$app_guest" sh "$mode" "$swap" "$limit" \
+		"$(app_command "$app")" >"$run.out" </dev/null
+	status=$?
+	((status == 0)) || warn "$app, $mode: exit status $status: $(tail -n 1 "$run.out")"
+	[[ -s $run.json ]] || echo '{"status": 125}' >"$run.json"
+	jq -c --arg app "$app" --arg mode "$mode" --argjson local "$part" --argjson mb "$mb" \
+		--argjson swap "$swap" --arg verified "$(word "$run.out" verified)" \
+		--argjson app_s "$(word "$run.out" total_s)" \
+		--argjson rate "$(word "$run.out" ops_s)" \
+		--argjson seconds "$(word "$run.out" seconds)" \
+		--argjson used_s "$(word "$run.out" used_page_s)" \
+		--argjson used_peak "$(word "$run.out" used_peak)" "$point_filter" \
+		"$run.json" >"$run.point" || die "$app, $mode: no numbers"
+	jq -r '"\(.app) \(.mode) local \(.local) % seconds \(.seconds) used/held \(
+		.used_held // "-") cpu \(.cpu // "-") % in \(.swap_in // "-") out \(
+		.swap_out // "-") verified \(.verified)"' "$run.point"
+}
