@@ -133,6 +133,7 @@ struct far_qset_attr {
 	unsigned depth;		/* operations outstanding per peer, at least; 1 to 32768 */
 	unsigned group;
 	enum far_doorbell doorbell;
+	bool datagrams;		/* without connection: see address() */
 };
 
 enum {
@@ -147,6 +148,7 @@ enum {
 	FAR_NIC_CAP_LOCKS	= 1 << 7,	/* registered memory is locked (RLIMIT_MEMLOCK) */
 	FAR_NIC_CAP_IMM		= 1 << 8,	/* WRITE_IMM, and RECV of 0 bytes for it; both
 						 * over connections of far_nic_call_ops */
+	FAR_NIC_CAP_DATAGRAMS	= 1 << 10,	/* far_qset_attr.datagrams */
 	FAR_NIC_CAP_HEARS	= 1 << 9,	/* RECVs fail when the other program has ended,
 						 * also if nothing is posted */
 };
@@ -454,6 +456,16 @@ struct far_nic_ops {
 	 * outside of far_sim_run(). */
 	void (*thread_join)(struct far_nic *nic, struct far_nic_thread *thread);
 
+	/*
+	 * The address of a queue set of datagrams, for far_wr.remote of SENDs to it. Such a
+	 * queue set has one number, 0, without peer, connection or group. It posts SENDs,
+	 * which complete when they have left, and RECVs into registered memory, in lists of
+	 * their own; far_wc.len is what has come. A message is lost if no RECV is posted at
+	 * the other end, if the RECV is too short, or if nobody has the address. -EMSGSIZE
+	 * of post(): longer than a packet. The pointer is NULL without
+	 * FAR_NIC_CAP_DATAGRAMS.
+	 */
+	uint64_t (*address)(struct far_qset *qset);
 	void (*stats)(struct far_qset *qset, struct far_qset_stats *ret_stats);
 	/*
 	 * Describes a failed completion: device, queue pair, error. Call it before the

@@ -670,7 +670,7 @@ static int share_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	struct share_set *set;
 	int err;
 
-	if (!attr->nr_peers || !attr->depth || attr->depth > 32768)
+	if (!attr->nr_peers || !attr->depth || attr->depth > 32768 || attr->datagrams)
 		return -EINVAL;
 	mine = qset_make(nic, attr);
 	if (!mine)

@@ -107,6 +107,8 @@ int soft_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 
 	if (!attr->nr_peers || !attr->depth || attr->depth > 32768)
 		return -EINVAL;
+	if (attr->datagrams)
+		return -EOPNOTSUPP;
 	mine = calloc(1, sizeof(*mine) + attr->nr_peers * sizeof(mine->queue[0]));
 	if (!mine)
 		return -ENOMEM;

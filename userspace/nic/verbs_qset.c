@@ -68,7 +68,7 @@ static int attr_check(const struct verbs_nic *verbs, const struct far_qset_attr 
 	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
 	    attr->depth > 32768)
 		return -EINVAL;
-	if (attr->doorbell == FAR_DOORBELL_CONTEXT)
+	if (attr->doorbell == FAR_DOORBELL_CONTEXT || attr->datagrams)
 		return -EOPNOTSUPP;
 	if (attr->depth > (unsigned)verbs->attr.max_qp_wr)
 		return -ENOMEM;

@@ -151,6 +151,17 @@ struct sim_share {
 	struct sim_share *next;		/* in the compute node */
 };
 
+/* A datagram on its way. */
+struct sim_packet {
+	struct sim_event event;
+	struct far_sim *sim;
+	uint64_t to;			/* an address */
+	uint32_t len;
+	int served;			/* by the NIC of its destination */
+	struct sim_packet *next, **at;	/* in the cluster */
+	uint8_t data[];
+};
+
 struct sim_qset {
 	struct far_qset qset;
 	struct sim_cn *cn;
@@ -162,6 +173,10 @@ struct sim_qset {
 	struct sim_thread *waiter;
 	int woken;
 	int landed;			/* the window of a connection has changed */
+	int datagrams;
+	unsigned nr;			/* of datagrams: in its address, from 1 on */
+	struct sim_req *recvs, **recvs_end;	/* of datagrams: RECVs that wait */
+	unsigned nr_recvs;
 	struct far_qset_stats stats;
 	struct sim_qset *next;		/* in the compute node */
 };
@@ -277,6 +292,7 @@ struct sim_cn {
 	struct sim_cache cache;
 	unsigned outstanding;		/* WQEs between doorbell and CQE */
 	unsigned nr_qps, nr_contexts;
+	unsigned nr_addresses;		/* of queue sets of datagrams, until now */
 	struct sim_qp *qps;		/* also those of freed queue sets */
 	struct sim_share *shares;
 	struct sim_qset *qsets;
@@ -305,6 +321,7 @@ struct far_sim {
 	struct sim_mn *mns;
 	struct sim_attach *attaches;
 	struct far_listener *listeners;
+	struct sim_packet *packets;
 	struct far_stacks stacks;
 	struct sim_thread outside;
 	struct sim_thread *current;
@@ -327,7 +344,8 @@ static inline struct sim_req *sim_req_of(struct sim_event *event)
 
 static inline int sim_req_writes(const struct sim_req *req)
 {
-	return req->wr.op == FAR_NIC_WRITE || req->wr.op == FAR_NIC_WRITE_IMM;
+	return req->wr.op == FAR_NIC_WRITE || req->wr.op == FAR_NIC_WRITE_IMM ||
+	       req->wr.op == FAR_NIC_SEND;
 }
 
 /* READs and atomics. */
@@ -410,7 +428,12 @@ int sim_qp_open(struct sim_qset *qset, unsigned idx, struct sim_attach *attach,
 /* Ends the queue pair's connection, and drops its reference to the attachment. */
 void sim_qp_stop(struct sim_qp *qp, int complete);
 
+/* Makes queue pair idx of a share. */
+int sim_qp_new(struct sim_share *share, unsigned idx);
+
 /* post.c */
+/* Whether the operation's memory is registered. */
+int sim_mr_holds(const struct sim_cn *cn, const struct far_wr *wr);
 int sim_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
 int sim_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
 void sim_mr_dereg(struct far_nic *nic, uint32_t lkey);
@@ -450,6 +473,18 @@ void sim_req_landed(struct sim_req *req);
 /* Lets the ends of all connections to the compute node, which is dead, notice that. */
 void sim_links_mourn(struct sim_cn *cn);
 
+/* datagram.c */
+uint64_t sim_address(struct far_qset *qset);
+int sim_datagram_init(struct sim_qset *qset);
+void sim_datagram_fini(struct sim_qset *qset);
+/* Posts RECVs. */
+int sim_datagram_recv(struct sim_qset *qset, const struct far_wr *wr, unsigned nr);
+/* Checks SENDs. */
+int sim_datagram_check(const struct sim_qset *qset, const struct far_wr *wr, unsigned nr);
+/* The datagram leaves, and arrives at time `at`. */
+void sim_packet_send(const struct sim_req *req, uint64_t at);
+void sim_packets_free(struct far_sim *sim);
+
 /* state.c: the cache of queue pair states */
 /* When a NIC that needs the state now has it, in ps. */
 uint64_t sim_state_ps(struct far_sim *sim, struct sim_cache *cache, struct sim_state *state);
@@ -464,6 +499,8 @@ void sim_req_reply(struct sim_req *req, uint64_t at);
 
 /* node.c */
 void sim_req_arrive(struct sim_event *event);
+/* The node's time for a request with so many bytes. */
+double sim_serve_ns(const struct sim_profile *p, uint32_t len);
 /* Executes the first waiting request of the queue pair, or a piece; an event. */
 void sim_req_later(struct sim_event *event);
 /* Checks rights and bounds at the memory node: 0, -EACCES or -EFAULT. */

@@ -31,6 +31,19 @@ static double send_ns(const struct sim_profile *p, const struct sim_req *req)
 	return op > bytes ? op : bytes;
 }
 
+static void req_done(struct sim_event *event);
+
+/* A datagram is complete when it has left: nobody acknowledges it. */
+static void send_datagram(struct sim_req *req, uint64_t ps)
+{
+	struct far_sim *sim = req->qp->sim;
+
+	req->executed = 1;
+	sim_packet_send(req, sim_ns(ps + req->qp->cn->half_rtt_ps));
+	req->event.fire = req_done;
+	sim_wheel_add(&sim->wheel, &req->event, sim_ns(ps));
+}
+
 static void req_send(struct sim_req *req)
 {
 	struct sim_qp *qp = req->qp;
@@ -48,6 +61,10 @@ static void req_send(struct sim_req *req)
 	if (req->local_bad) {
 		req->status = -EFAULT;
 		sim_req_reply(req, sim_ns(ps));
+		return;
+	}
+	if (req->wr.op == FAR_NIC_SEND) {
+		send_datagram(req, ps);
 		return;
 	}
 	if (sim_chance(sim, FAR_SIM_DELAY, sim->odds.delay))

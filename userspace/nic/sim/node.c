@@ -158,9 +158,9 @@ static int req_passes(const struct sim_req *req)
 	return 1;
 }
 
-static double serve_ns(const struct sim_profile *p, const struct sim_req *req)
+double sim_serve_ns(const struct sim_profile *p, uint32_t len)
 {
-	double ns = p->node_base_ns + p->byte_ns * req->wr.len;
+	double ns = p->node_base_ns + p->byte_ns * len;
 
 	return ns > p->node_op_ns ? ns : p->node_op_ns;
 }
@@ -189,7 +189,7 @@ static uint64_t serve_ps(struct sim_req *req)
 {
 	struct sim_qp *qp = req->qp;
 	uint64_t ps = sim_serve(&qp->mn->in, now_ps(qp->sim),
-				sim_ps(serve_ns(&qp->sim->profile, req)));
+				sim_ps(sim_serve_ns(&qp->sim->profile, req->wr.len)));
 	uint64_t state_ps = sim_state_there_ps(qp);
 
 	if (ps < state_ps)

@@ -220,7 +220,8 @@ const struct far_nic_ops far_sim_ops = {
 	.name = "sim",
 	.summary = "A cluster in virtual time; its numbers are a model's.",
 	.caps = FAR_NIC_CAP_VIRTUAL | FAR_NIC_CAP_SHARED | FAR_NIC_CAP_PEER_DEATH |
-		FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_IMM | FAR_NIC_CAP_HEARS,
+		FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_IMM | FAR_NIC_CAP_HEARS |
+		FAR_NIC_CAP_DATAGRAMS,
 	.call = &sim_call_ops,
 	.host = &sim_host_ops,
 	.open = sim_open,
@@ -243,5 +244,6 @@ const struct far_nic_ops far_sim_ops = {
 	.wake = sim_wake,
 	.thread_start = sim_thread_start,
 	.thread_join = sim_thread_join,
+	.address = sim_address,
 	.stats = sim_qset_stats,
 };

@@ -45,7 +45,7 @@ void sim_mr_dereg(struct far_nic *nic, uint32_t lkey)
 		cn->mrs[lkey - 1] = (struct sim_mr) { 0 };
 }
 
-static int mr_holds(const struct sim_cn *cn, const struct far_wr *wr)
+int sim_mr_holds(const struct sim_cn *cn, const struct far_wr *wr)
 {
 	uintptr_t at = (uintptr_t)wr->local;
 	const struct sim_mr *mr;
@@ -84,8 +84,9 @@ static int post_check(const struct sim_qset *qset, unsigned idx, const struct fa
 	qp = share->qp[idx];
 	if (!qp || qp->state != SIM_QP_UP)
 		return -ENOTCONN;
-	err = far_wr_check(wr, nr, qset->qset.nic->ops->caps);
-	if (!err)
+	err = qset->datagrams ? sim_datagram_check(qset, wr, nr) :
+				far_wr_check(wr, nr, qset->qset.nic->ops->caps);
+	if (!err && !qset->datagrams)
 		err = post_check_ops(qp, wr, nr);
 	if (!err && qp->used + nr > share->depth)
 		err = -EAGAIN;
@@ -106,7 +107,7 @@ static struct sim_req *req_make(struct sim_qset *qset, struct sim_qp *qp,
 		memcpy(req->data, wr->local, wr->len);
 		req->copy = req->data;
 	} else if (wr->len) {
-		req->local_bad = !mr_holds(qset->cn, wr);
+		req->local_bad = !sim_mr_holds(qset->cn, wr);
 	}
 	return req;
 }
@@ -223,7 +224,8 @@ int sim_post(struct far_qset *far_qset, unsigned idx, const struct far_wr *wr, u
 	int err;
 
 	if (nr && wr[0].op == FAR_NIC_RECV)
-		return sim_link_recv(qset, idx, wr, nr);
+		return qset->datagrams ? sim_datagram_recv(qset, wr, nr) :
+					 sim_link_recv(qset, idx, wr, nr);
 	err = post_check(qset, idx, wr, nr);
 	if (err || !nr)
 		return err;

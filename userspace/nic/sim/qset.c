@@ -109,7 +109,8 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	int err;
 
 	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
-	    attr->depth > MAX_DEPTH || attr->doorbell > FAR_DOORBELL_CONTEXT)
+	    attr->depth > MAX_DEPTH || attr->doorbell > FAR_DOORBELL_CONTEXT ||
+	    (attr->datagrams && (attr->nr_peers > 1 || attr->group != FAR_NIC_OWN)))
 		return -EINVAL;
 	qset = calloc(1, sizeof(*qset));
 	if (!qset)
@@ -127,8 +128,12 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	qset->share->depth += attr->depth;
 	qset->next = cn->qsets;
 	cn->qsets = qset;
-	*ret_qset = &qset->qset;
-	return 0;
+	err = attr->datagrams ? sim_datagram_init(qset) : 0;
+	if (err)
+		sim_qset_free(&qset->qset);
+	else
+		*ret_qset = &qset->qset;
+	return err;
 }
 
 /* Frees completions that will not be polled. */
@@ -174,6 +179,7 @@ void sim_qset_free(struct far_qset *far_qset)
 		;
 	*at = qset->next;
 	qset_drop_ready(qset);
+	sim_datagram_fini(qset);
 	share->depth -= qset->depth;
 	if (--share->nr_members)
 		share_forget(share, qset);
@@ -192,7 +198,7 @@ static struct sim_doorbell *doorbell_pick(const struct sim_share *share, unsigne
 	return &share->cn->doorbells[nr < low ? nr : low + (nr - low) % rest];
 }
 
-static int qp_new(struct sim_share *share, unsigned idx)
+int sim_qp_new(struct sim_share *share, unsigned idx)
 {
 	struct sim_cn *cn = share->cn;
 	struct sim_qp *qp = calloc(1, sizeof(*qp));
@@ -238,12 +244,12 @@ int sim_connect(struct far_qset *far_qset, unsigned idx, const struct far_peer *
 	struct sim_qp *qp;
 	int err;
 
-	if (idx >= share->nr_peers)
+	if (idx >= share->nr_peers || qset->datagrams)
 		return -EINVAL;
 	if (attach->mn->dead || attach->space->removed)
 		return -EHOSTDOWN;
 	if (!share->qp[idx]) {
-		err = qp_new(share, idx);
+		err = sim_qp_new(share, idx);
 		if (err)
 			return err;
 	}
@@ -263,10 +269,10 @@ int sim_qp_open(struct sim_qset *qset, unsigned idx, struct sim_attach *attach,
 	struct sim_share *share = qset->share;
 	int err;
 
-	if (idx >= share->nr_peers)
+	if (idx >= share->nr_peers || qset->datagrams)
 		return -EINVAL;
 	if (!share->qp[idx]) {
-		err = qp_new(share, idx);
+		err = sim_qp_new(share, idx);
 		if (err)
 			return err;
 	}

@@ -182,6 +182,7 @@ void far_sim_free(struct far_sim *sim)
 		if (sim->cns[i].sim)
 			cn_fini(&sim->cns[i]);
 	sim_listeners_free(sim);
+	sim_packets_free(sim);
 	sim_attaches_free(sim);
 	for (i = 0; sim->cns && i < sim->attr.cns; i++)
 		cn_memory_fini(&sim->cns[i]);

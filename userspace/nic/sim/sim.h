@@ -105,6 +105,7 @@ struct far_sim_cn_stats {
 	uint64_t ops;			/* requests sent */
 	uint64_t wqe_misses;		/* answers whose WQE had left the cache */
 	uint64_t qp_misses;		/* states of queue pairs that were not in the cache */
+	uint64_t lost;			/* datagrams that have found no RECV here */
 	unsigned outstanding_max;	/* most WQEs between doorbell and CQE */
 	unsigned threads_per_doorbell;	/* most threads that use one doorbell, at present */
 	double dram_bytes_per_wr;	/* traffic with host memory, by the profile */
