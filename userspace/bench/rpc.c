@@ -6,6 +6,7 @@
 #include "rpc.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +14,37 @@
 
 #include "../base/hist.h"
 #include "../nic/sim/sim.h"
+#include "../paper/datagram.h"
 #include "../rpc/client.h"
 #include "../rpc/server.h"
 
 #define TIMEOUT_NS	UINT64_C(100000000000)
 #define BASELINE_ACTIVE	UINT32_MAX	/* the baselines schedule nothing */
+#define LARGE_ONE_IN	10u		/* threads, with --large */
+#define DATAGRAM_RECVS	4096u		/* of each of the server's threads, as eRPC has */
+#define STEADY		.05		/* by how much the halves of a run may differ */
 
 const struct rpc_bench rpc_bench_default = {
 	.nic = "mem", .cns = 1, .threads = 4, .outstanding = 1, .size = 64,
-	.server_threads = 1, .ops = 200000, .seed = 1,
+	.server_threads = 1, .ops = 200000, .seed = 1, .coalesce = true, .place = true,
 };
 
 struct run;
 
+/* What a thread calls with, over connections or with datagrams. */
+struct calls {
+	int (*send)(void *thread, const void *data, size_t len);
+	int (*recv)(void *thread, void *data);
+};
+
 struct worker {
 	struct run *run;
-	unsigned cn;
+	unsigned cn, idx;		/* of its client */
 	struct far_nic_thread *thread;
+	uint32_t size;
 	struct far_hist hist;
+	uint64_t warm_ns, half_ns, done_ns;	/* when it had done so much of its share */
+	uint64_t requests, doorbells, again;	/* of datagrams */
 	uint64_t errors;
 };
 
@@ -39,6 +53,7 @@ struct run {
 	struct far_sim *sim;
 	struct far_nic **nic;		/* the server's, then each client's */
 	struct far_rpc_server *server;
+	struct datagram_server *datagrams;
 	struct far_rpc **rpc;
 	struct worker *worker;
 	unsigned nr;			/* workers */
@@ -54,9 +69,16 @@ static int echo(void *arg, const void *request, size_t len, void *response, size
 	return 0;
 }
 
+static size_t echo_datagram(const void *request, size_t len, void *response)
+{
+	memcpy(response, request, len);
+	return len;
+}
+
 int rpc_variant_parse(const char *name, enum rpc_variant *ret_variant)
 {
-	static const char *const names[] = { "combine", "per-thread-qp", "lock-2", "lock-4" };
+	static const char *const names[] = { "combine", "per-thread-qp", "lock-2", "lock-4",
+					     "datagram" };
 	unsigned i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -74,6 +96,8 @@ static unsigned bench_qps(const struct rpc_bench *bench)
 		return bench->threads;
 	case RPC_LOCK_4:
 		return (bench->threads + 3) / 4;
+	case RPC_DATAGRAM:
+		return 0;
 	case RPC_LOCK_2:
 		break;
 	case RPC_COMBINE:
@@ -93,55 +117,112 @@ static void response_note(struct worker *worker, uint64_t start, uint64_t now)
 		far_hist_add(&worker->hist, now - start);
 }
 
-static void progress_note(struct run *run, uint64_t taken, uint64_t share, uint64_t now)
+static void progress_note(struct worker *worker, uint64_t taken, uint64_t share, uint64_t now)
 {
+	struct run *run = worker->run;
 	uint64_t none = 0;
 
-	if (taken == share / 4 + 1 &&
-	    __atomic_add_fetch(&run->warm, 1, __ATOMIC_ACQ_REL) == run->nr)
-		__atomic_store_n(&run->begin, now, __ATOMIC_RELEASE);
-	if (taken == share)
+	if (taken == share / 4 + 1) {
+		worker->warm_ns = now;
+		if (__atomic_add_fetch(&run->warm, 1, __ATOMIC_ACQ_REL) == run->nr)
+			__atomic_store_n(&run->begin, now, __ATOMIC_RELEASE);
+	}
+	if (taken == share * 5 / 8 + 1)
+		worker->half_ns = now;
+	if (taken == share) {
+		worker->done_ns = now;
 		__atomic_compare_exchange_n(&run->end, &none, now, false, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED);
+	}
 }
 
-static int worker_calls(struct worker *worker, struct far_rpc_thread *thread)
+static int rpc_send(void *thread, const void *data, size_t len)
+{
+	return far_rpc_send(thread, 0, data, len, TIMEOUT_NS);
+}
+
+static int rpc_recv(void *thread, void *data)
+{
+	struct far_rpc_reply reply;
+
+	return far_rpc_recv(thread, data, FAR_RPC_DATA_MAX, &reply);
+}
+
+static int dgram_send(void *thread, const void *data, size_t len)
+{
+	return datagram_send(thread, data, len);
+}
+
+static int dgram_recv(void *thread, void *data)
+{
+	size_t len;
+
+	return datagram_recv(thread, data, FAR_RPC_DATA_MAX, &len);
+}
+
+static const struct calls rpc_calls = { rpc_send, rpc_recv };
+static const struct calls datagram_calls = { dgram_send, dgram_recv };
+
+static int worker_calls(struct worker *worker, const struct calls *calls, void *thread)
 {
 	const struct rpc_bench *bench = worker->run->bench;
 	struct far_nic *nic = worker->run->nic[1 + worker->cn];
 	uint64_t share = bench->ops / worker->run->nr + 1, sent = 0, taken = 0;
 	uint64_t start[FAR_RPC_OUTSTANDING_MAX];
 	uint8_t data[FAR_RPC_DATA_MAX] = { 0 };
-	struct far_rpc_reply reply;
 	int err;
 
 	while (taken < share) {
 		for (; sent < share && sent - taken < bench->outstanding; sent++) {
 			start[sent % FAR_RPC_OUTSTANDING_MAX] = nic->ops->now(nic);
-			err = far_rpc_send(thread, 0, data, bench->size, TIMEOUT_NS);
+			err = calls->send(thread, data, worker->size);
 			if (err)
 				return err;
 		}
-		err = far_rpc_recv(thread, data, sizeof(data), &reply);
+		err = calls->recv(thread, data);
 		if (err)
 			return err;
 		response_note(worker, start[taken++ % FAR_RPC_OUTSTANDING_MAX],
 			      nic->ops->now(nic));
-		progress_note(worker->run, taken, share, nic->ops->now(nic));
+		progress_note(worker, taken, share, nic->ops->now(nic));
 	}
 	return 0;
+}
+
+static int worker_rpc(struct worker *worker)
+{
+	struct far_rpc_thread *thread;
+	int err = far_rpc_join(worker->run->rpc[worker->cn], &thread);
+
+	if (err)
+		return err;
+	err = worker_calls(worker, &rpc_calls, thread);
+	far_rpc_leave(thread);
+	return err;
+}
+
+/* Threads of all clients are spread over those of the server. */
+static int worker_datagrams(struct worker *worker)
+{
+	struct run *run = worker->run;
+	unsigned nr = worker->cn * run->bench->threads + worker->idx;
+	struct datagram_client *client;
+	int err = datagram_join(run->nic[1 + worker->cn],
+				datagram_address(run->datagrams, nr), &client);
+
+	if (err)
+		return err;
+	err = worker_calls(worker, &datagram_calls, client);
+	datagram_client_stats(client, &worker->requests, &worker->doorbells, &worker->again);
+	datagram_leave(client);
+	return err;
 }
 
 static void worker_run(void *arg)
 {
 	struct worker *worker = arg;
-	struct far_rpc_thread *thread;
-	int err = far_rpc_join(worker->run->rpc[worker->cn], &thread);
+	int err = worker->run->datagrams ? worker_datagrams(worker) : worker_rpc(worker);
 
-	if (!err) {
-		err = worker_calls(worker, thread);
-		far_rpc_leave(thread);
-	}
 	worker->errors += err != 0;
 }
 
@@ -188,6 +269,9 @@ static int run_serve(struct run *run)
 		.active = bench->variant == RPC_COMBINE ? 0 : BASELINE_ACTIVE,
 	};
 
+	if (bench->variant == RPC_DATAGRAM)
+		return datagram_serve(run->nic[0], bench->server_threads, DATAGRAM_RECVS,
+				      echo_datagram, &run->datagrams);
 	if (bench->node) {
 		snprintf(run->service, sizeof(run->service), "%s", bench->service);
 		return 0;
@@ -203,15 +287,17 @@ static int run_connect(struct run *run)
 		.node = bench->node,
 		.service = run->service,
 		.qps = bench_qps(bench),
-		.batch = bench->variant == RPC_COMBINE ? 0 : 1,
+		.batch = bench->variant == RPC_COMBINE && bench->coalesce ? 0 : 1,
 	};
 	unsigned i;
 	int err = 0;
 
+	if (run->datagrams)
+		return 0;
 	for (i = 0; i < bench->cns && !err; i++) {
 		err = rpc_connect_nic(run->nic[1 + i], &attr, &run->rpc[i]);
 		if (!err)
-			run->rpc[i]->fixed = bench->variant != RPC_COMBINE;
+			run->rpc[i]->fixed = bench->variant != RPC_COMBINE || !bench->place;
 	}
 	return err;
 }
@@ -226,6 +312,10 @@ static int run_workers(struct run *run)
 
 		worker->run = run;
 		worker->cn = i % run->bench->cns;
+		worker->idx = i / run->bench->cns;
+		worker->size = run->bench->size;
+		if (run->bench->large && worker->idx % LARGE_ONE_IN == LARGE_ONE_IN - 1)
+			worker->size = run->bench->large;
 		far_hist_init(&worker->hist);
 		err = run->nic[1 + worker->cn]->ops->thread_start(run->nic[1 + worker->cn],
 								  worker_run, worker,
@@ -241,31 +331,95 @@ static int run_workers(struct run *run)
 	return err;
 }
 
-static void run_result(struct run *run, struct rpc_bench_result *result)
+static void counts_add(struct far_rpc_stats *sum, const struct far_rpc_stats *stats)
+{
+	sum->requests += stats->requests;
+	sum->messages += stats->messages;
+	sum->doorbells += stats->doorbells;
+	sum->head_reads += stats->head_reads;
+	sum->sleeps += stats->sleeps;
+	sum->memory = stats->memory;
+}
+
+/* What all clients have counted. */
+static struct far_rpc_stats run_counts(struct run *run, struct rpc_bench_result *result)
 {
 	struct far_rpc_stats stats, sum = { 0 };
-	struct far_hist *all = &run->worker[0].hist;
 	unsigned i;
 
-	for (i = 0; i < run->bench->cns; i++) {
+	for (i = 0; i < run->bench->cns && !run->datagrams; i++) {
 		far_rpc_stats(run->rpc[i], &stats);
-		sum.requests += stats.requests;
-		sum.messages += stats.messages;
-		sum.doorbells += stats.doorbells;
-		sum.head_reads += stats.head_reads;
-		sum.sleeps += stats.sleeps;
+		counts_add(&sum, &stats);
 	}
 	for (i = 0; i < run->nr; i++) {
+		sum.requests += run->worker[i].requests;
+		sum.messages += run->worker[i].requests;
+		sum.doorbells += run->worker[i].doorbells;
+		result->again += run->worker[i].again;
 		result->errors += run->worker[i].errors;
-		if (i)
-			far_hist_merge(all, &run->worker[i].hist);
 	}
-	result->client_memory = stats.memory;
+	return sum;
+}
+
+static void server_result(struct run *run, uint64_t requests, struct rpc_bench_result *result)
+{
+	struct datagram_stats datagrams;
+	struct far_rpc_stats stats;
+
+	result->receive_share = NAN;
+	if (run->datagrams) {
+		datagram_server_stats(run->datagrams, &datagrams);
+		result->server_doorbells_per_op = (double)datagrams.doorbells / requests;
+		result->receive_share = (double)datagrams.receive_ns / datagrams.busy_ns;
+	} else if (run->server) {
+		far_rpc_server_stats(run->server, &stats);
+		result->server_doorbells_per_op = (double)stats.doorbells / requests;
+	}
+}
+
+/* The rates of the threads in the first and in the second half of what was measured. */
+static void steady_result(const struct run *run, struct rpc_bench_result *result)
+{
+	uint64_t share = run->bench->ops / run->nr + 1, warm = share / 4 + 1;
+	uint64_t half = share * 5 / 8 + 1;
+	double before = 0, after = 0;
+	unsigned i;
+
+	for (i = 0; i < run->nr; i++) {
+		const struct worker *worker = &run->worker[i];
+
+		if (half >= share || worker->half_ns <= worker->warm_ns ||
+		    worker->done_ns <= worker->half_ns)
+			return;
+		before += 1e3 * (half - warm) / (worker->half_ns - worker->warm_ns);
+		after += 1e3 * (share - half) / (worker->done_ns - worker->half_ns);
+	}
+	result->before_mops = before;
+	result->after_mops = after;
+	result->is_steady = fabs(after / before - 1) <= STEADY;
+}
+
+static void run_result(struct run *run, struct rpc_bench_result *result)
+{
+	struct far_hist *all = &run->worker[0].hist;
+	struct far_rpc_stats sum = run_counts(run, result);
+	uint64_t small = 0;
+	unsigned i;
+
+	for (i = 0; i < run->nr; i++) {
+		const struct worker *worker = &run->worker[i];
+
+		small += worker->size == run->bench->size ? worker->hist.count : 0;
+	}
+	for (i = 1; i < run->nr; i++)
+		far_hist_merge(all, &run->worker[i].hist);
+	result->client_memory = sum.memory;
 	result->qps = bench_qps(run->bench);
 	result->is_model = run->sim != NULL;
 	result->ops = all->count;
 	result->seconds = (run->end - run->begin) / 1e9;
 	result->mops = all->count / result->seconds / 1e6;
+	result->small_mops = small / result->seconds / 1e6;
 	result->p50_us = far_hist_permille(all, 500) / 1e3;
 	result->p99_us = far_hist_permille(all, 990) / 1e3;
 	result->p999_us = far_hist_permille(all, 999) / 1e3;
@@ -274,10 +428,8 @@ static void run_result(struct run *run, struct rpc_bench_result *result)
 	result->doorbells_per_op = (double)sum.doorbells / sum.requests;
 	result->head_reads = sum.head_reads;
 	result->sleeps = sum.sleeps;
-	if (!run->server)
-		return;
-	far_rpc_server_stats(run->server, &stats);
-	result->server_doorbells_per_op = (double)stats.doorbells / sum.requests;
+	steady_result(run, result);
+	server_result(run, sum.requests, result);
 }
 
 static void run_close(struct run *run)
@@ -289,6 +441,8 @@ static void run_close(struct run *run)
 			far_rpc_close(run->rpc[i]);
 	if (run->server)
 		far_rpc_stop(run->server);
+	if (run->datagrams)
+		datagram_stop(run->datagrams);
 	/* The first compute node of sim closes the cluster. */
 	for (i = run->nic ? run->bench->cns + 1 : 0; i-- > 0;)
 		if (run->nic[i])

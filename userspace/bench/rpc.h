@@ -3,6 +3,7 @@
 #ifndef FAR_BENCH_RPC_H
 #define FAR_BENCH_RPC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,10 @@ enum rpc_variant {
 	RPC_PER_THREAD,		/* a queue pair for each thread */
 	RPC_LOCK_2,		/* one for 2 threads, which take turns and send one request each */
 	RPC_LOCK_4,		/* one for 4 threads */
+	RPC_DATAGRAM,		/* no connections: paper/datagram.h */
 };
+
+#define RPC_DATAGRAM_MAX	2048u	/* bytes of a request of RPC_DATAGRAM */
 
 struct rpc_bench {
 	const char *nic;	/* as --nic */
@@ -20,6 +24,8 @@ struct rpc_bench {
 	unsigned threads;	/* of each */
 	unsigned outstanding;	/* requests of each thread */
 	uint32_t size;		/* bytes of a request, and of its response */
+	uint32_t large;		/* bytes of the requests of each 10th thread; 0: as the others */
+	bool coalesce, place;	/* what RPC_COMBINE does; false: it does not */
 	unsigned server_threads;
 	const char *node, *service;	/* of another process' server; NULL: one of this process */
 	enum rpc_variant variant;
@@ -31,10 +37,15 @@ struct rpc_bench {
 struct rpc_bench_result {
 	uint64_t ops;			/* that were measured */
 	double seconds, mops;
+	double before_mops, after_mops;	/* rates of threads in the two halves; 0: too short */
+	int is_steady;			/* they differ by at most 5 % */
 	double p50_us, p99_us, p999_us, max_us;
 	double degree;			/* requests per message */
 	double doorbells_per_op;	/* of the clients */
 	double server_doorbells_per_op;
+	double small_mops;		/* of requests of `size` bytes */
+	double receive_share;		/* of the server's time: posting RECVs and polling; NAN */
+	uint64_t again;			/* datagrams that were sent again */
 	uint64_t head_reads, sleeps, errors;
 	uint64_t client_memory;		/* bytes of rings of one client */
 	unsigned qps;			/* of each client */

@@ -22,7 +22,8 @@ struct options {
 };
 
 enum { OPT_NIC = 256, OPT_CNS, OPT_THREADS, OPT_OUTSTANDING, OPT_SIZE, OPT_VARIANT, OPT_QPS,
-       OPT_SERVER, OPT_OPS, OPT_SEED, OPT_JSON, OPT_NODE, OPT_SERVICE };
+       OPT_SERVER, OPT_OPS, OPT_SEED, OPT_JSON, OPT_NODE, OPT_SERVICE, OPT_LARGE,
+       OPT_WITHOUT };
 
 static const struct argp_option bench_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
@@ -32,9 +33,12 @@ static const struct argp_option bench_options[] = {
 	{ "threads", OPT_THREADS, "N", 0, "threads of each client (4)", 0 },
 	{ "outstanding", OPT_OUTSTANDING, "N", 0, "requests of each thread (1)", 0 },
 	{ "size", OPT_SIZE, "BYTES", 0, "of a request and of its response (64)", 0 },
+	{ "large", OPT_LARGE, "BYTES", 0, "the same of each 10th thread (as all others)", 0 },
 	{ "variant", OPT_VARIANT, "NAME", 0,
-	  "combine (default), per-thread-qp, lock-2 or lock-4: how threads share queue pairs",
-	  0 },
+	  "combine (default), per-thread-qp, lock-2 or lock-4: how threads share queue pairs; or "
+	  "datagram: without connections, as FaSST and eRPC, only in sim", 0 },
+	{ "without", OPT_WITHOUT, "LIST", 0,
+	  "what combine does not do: coalescing, placing, with ',' between them", 0 },
 	{ "qps", OPT_QPS, "N", 0, "of combine: queue pairs of a client (one for 2 threads)", 0 },
 	{ "server-threads", OPT_SERVER, "N", 0, "threads of the server (1)", 0 },
 	{ "ops", OPT_OPS, "N", 0, "requests of all threads (200000)", 0 },
@@ -42,6 +46,27 @@ static const struct argp_option bench_options[] = {
 	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
+
+/* Switches off what the list names. */
+static void parse_without(struct argp_state *state, struct rpc_bench *bench, const char *list)
+{
+	static const char *const names[] = { "coalescing", "placing" };
+	bool *const on[] = { &bench->coalesce, &bench->place };
+	unsigned i;
+
+	for (; *list; list += *list == ',') {
+		size_t len = strcspn(list, ",");
+
+		for (i = 0; i < 2; i++)
+			if (len == strlen(names[i]) && !strncmp(list, names[i], len))
+				break;
+		if (i == 2)
+			argp_error(state, "--without '%.*s': coalescing or placing expected",
+				   (int)len, list);
+		*on[i] = false;
+		list += len;
+	}
+}
 
 static error_t parse_bench(int key, char *arg, struct argp_state *state)
 {
@@ -74,8 +99,14 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 	case OPT_VARIANT:
 		o->variant = arg;
 		if (rpc_variant_parse(arg, &b->variant))
-			argp_error(state, "--variant '%s': combine, per-thread-qp, lock-2 or "
-				   "lock-4 expected", arg);
+			argp_error(state, "--variant '%s': combine, per-thread-qp, lock-2, lock-4 "
+				   "or datagram expected", arg);
+		break;
+	case OPT_LARGE:
+		b->large = far_arg_number(state, "--large", arg, 1, FAR_RPC_DATA_MAX, 1);
+		break;
+	case OPT_WITHOUT:
+		parse_without(state, b, arg);
 		break;
 	case OPT_QPS:
 		b->qps = far_arg_number(state, "--qps", arg, 1, FAR_RPC_QPS_MAX, 0);
@@ -98,6 +129,12 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_SUCCESS:
 		if (b->qps && b->variant != RPC_COMBINE)
 			argp_error(state, "--qps %u: expected with --variant combine", b->qps);
+		if (!(b->coalesce && b->place) && b->variant != RPC_COMBINE)
+			argp_error(state, "--without: expected with --variant combine");
+		if (b->variant == RPC_DATAGRAM &&
+		    (b->size > RPC_DATAGRAM_MAX || b->large > RPC_DATAGRAM_MAX || b->node))
+			argp_error(state, "--variant datagram: at most %u bytes, and no --node, "
+				   "expected", RPC_DATAGRAM_MAX);
 		if (!b->node != !b->service)
 			argp_error(state, "--node and --service expected together");
 		break;
@@ -125,12 +162,17 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	add_number(json, "threads", b->threads);
 	add_number(json, "outstanding", b->outstanding);
 	add_number(json, "size", b->size);
+	add_number(json, "large", b->large ? b->large : b->size);
 	add_number(json, "qps", r->qps);
 	add_number(json, "server_threads", b->server_threads);
 	json_object_object_add(json, "seed", json_object_new_uint64(b->seed));
 	json_object_object_add(json, "ops", json_object_new_int64(r->ops));
 	add_number(json, "seconds", r->seconds);
 	add_number(json, "mops", r->mops);
+	add_number(json, "small_mops", r->small_mops);
+	add_number(json, "before_mops", r->before_mops);
+	add_number(json, "after_mops", r->after_mops);
+	json_object_object_add(json, "steady", json_object_new_boolean(r->is_steady));
 	add_number(json, "p50_us", r->p50_us);
 	add_number(json, "p99_us", r->p99_us);
 	add_number(json, "p999_us", r->p999_us);
@@ -138,6 +180,8 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	add_number(json, "degree", r->degree);
 	add_number(json, "doorbells_per_op", r->doorbells_per_op);
 	add_number(json, "server_doorbells_per_op", r->server_doorbells_per_op);
+	add_number(json, "receive_share", r->receive_share);
+	json_object_object_add(json, "again", json_object_new_int64(r->again));
 	json_object_object_add(json, "head_reads", json_object_new_int64(r->head_reads));
 	json_object_object_add(json, "sleeps", json_object_new_int64(r->sleeps));
 	json_object_object_add(json, "client_memory", json_object_new_int64(r->client_memory));
