@@ -113,7 +113,7 @@ static void hello_take(const uint8_t *data, uint32_t len)
 	memcpy(hello.data, data, hello.len);
 	if (!rpc_call_check(&hello, &word))
 		FUZZ_ASSERT(word < UINT64_C(1) << 48);
-	rpc_hello_check(&hello, &word);
+	rpc_hello_check(&hello, &word, &word);
 	if (!far_hello_answer(&regions, data, len, &answer))
 		FUZZ_ASSERT(answer.len <= FAR_HELLO_MAX && regions.nr == 1);
 	memcpy(&request, data, len < sizeof(request) ? len : sizeof(request));
@@ -204,7 +204,7 @@ size_t fuzz_seed(unsigned int n, uint8_t *buf)
 		at = record_put(buf, at, OP_RAW, item, sizeof(item));
 		return record_put(buf, at, OP_WAIT, item, 0);
 	case 4:
-		rpc_hello_fill(&hello, 7);
+		rpc_hello_fill(&hello, 7, 4096);
 		at = record_put(buf, at, OP_HELLO, hello.data, hello.len);
 		at = record_put(buf, at, OP_HELLO, &accept,
 				far_hello_accept(&accept, 5, RPC_WINDOW, &hello));

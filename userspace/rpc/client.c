@@ -35,14 +35,17 @@ static void qp_drop(struct rpc_qp *qp)
 	if (!qp->live)
 		return;
 	rpc_qp_fail(qp);
+	rpc_access_fail(qp);
 	qp->head_reads += qp->end.head_reads;
 	rpc_end_fini(&qp->end);
 	qp->live = false;
 }
 
 /* The connection is made. The caller has the duty. */
-static void qp_begin(struct rpc_qp *qp, uint64_t credit)
+static void qp_begin(struct rpc_qp *qp, uint64_t credit, uint64_t memory)
 {
+	qp->accesses = (struct rpc_accesses) { .size = memory };
+	__atomic_store_n(&qp->rpc->memory, memory, __ATOMIC_RELAXED);
 	qp->live = true;
 	qp->failed = false;
 	qp->credit_first = credit;
@@ -60,7 +63,7 @@ static int qp_shake(struct calling *calling, uint64_t until)
 	struct far_rpc *rpc = qp->rpc;
 	struct far_end ends = { qp->out, rpc->in, 0, qp - rpc->qp, call_enter, calling };
 	struct far_hello hello, answer;
-	uint64_t credit = 0;
+	uint64_t credit = 0, memory = 0;
 	int err;
 
 	rpc_call_fill(&hello, rpc->id);
@@ -69,13 +72,17 @@ static int qp_shake(struct calling *calling, uint64_t until)
 					&qp->end.link);
 	call_enter(calling);
 	if (!err)
-		err = rpc_hello_check(&answer, &credit);
+		err = rpc_hello_check(&answer, &credit, &memory);
+	if (!err && memory > FAR_RPC_MEMORY_MAX)
+		err = -EPROTO;
+	if (!err && memory)
+		err = rpc_end_bounce(&qp->end, RPC_BOUNCE);
 	if (!err)
 		err = rpc_end_start(&qp->end);
 	if (err)
 		rpc_end_fini(&qp->end);
 	else
-		qp_begin(qp, credit);
+		qp_begin(qp, credit, memory);
 	return err;
 }
 
@@ -89,7 +96,7 @@ int rpc_qp_call(struct rpc_qp *qp, struct far_rpc_thread *self, uint64_t until)
 	rpc_duty_take(rpc, self);
 	qp_drop(qp);
 	rpc_duty_leave(rpc);
-	err = rpc_end_init(&qp->end, rpc->nic, &ends);
+	err = rpc_end_init(&qp->end, rpc->nic, &ends, NULL);
 	if (err)
 		return err;
 	err = qp_shake(&calling, until);
@@ -231,6 +238,8 @@ void far_rpc_stats(struct far_rpc *rpc, struct far_rpc_stats *ret_stats)
 		stats.connections += qp->live && !rpc_end_broken(&qp->end);
 		stats.active += qp->live && !rpc_end_broken(&qp->end) && !rpc_qp_closed(qp);
 		stats.memory += qp->live ? 2 * RPC_WINDOW + RPC_MESSAGE_MAX : 0;
+		stats.memory += qp->live && qp->end.bounce ? RPC_BOUNCE : 0;
+		stats.accesses += qp->nr_accesses;
 		qset_count(rpc, qp->out, &stats);
 	}
 	stats.moves = __atomic_load_n(&rpc->placing.moves, __ATOMIC_RELAXED);

@@ -5,6 +5,7 @@
  *	client.c	connecting, counters
  *	thread.c	a thread's requests and their results
  *	lead.c		the leader of a combining queue: builds and sends messages
+ *	access.c	operations on the server's memory
  *	deliver.c	responses: any thread that waits for one takes those of all threads
  *	place.c		which queue pair a thread uses
  *
@@ -17,6 +18,7 @@
 #include <far/rpc.h>
 
 #include "../base/forks.h"
+#include "access.h"
 #include "combine.h"
 #include "end.h"
 #include "share.h"
@@ -61,8 +63,17 @@ struct rpc_slot {
 	uint32_t len;			/* of the request, then of the response */
 	uint16_t handler;
 	struct far_rpc_thread *thread;
+	bool access;			/* no request: it is that of a struct rpc_access */
 	struct rpc_qp *qp;		/* over which it goes; atomic */
 	uint8_t *response;		/* FAR_RPC_DATA_MAX bytes; NULL: not made yet */
+};
+
+/* An operation on the server's memory, of slot.len bytes. */
+struct rpc_access {
+	struct rpc_slot slot;		/* first */
+	uint8_t op;			/* enum far_nic_op */
+	uint64_t offset, arg[2];
+	void *result;			/* of a READ, CAS or FAA, or NULL */
 };
 
 struct far_rpc_thread {
@@ -77,6 +88,8 @@ struct far_rpc_thread {
 	uint32_t wants_duty;		/* it sleeps until another gives up the duty; atomic */
 	uint32_t used;			/* a thread of the program has it; atomic */
 	struct rpc_slot slot[FAR_RPC_OUTSTANDING_MAX];
+	struct rpc_access access[RPC_ACCESS_SLOTS];
+	uint64_t looked;		/* when an access has last looked for the server */
 };
 
 struct rpc_qp {
@@ -93,7 +106,9 @@ struct rpc_qp {
 	uint8_t degree[RPC_CREDITS + 1];	/* messages by requests, since then */
 	bool failed;			/* rpc_deliver() has seen that end is broken; the duty's */
 	uint64_t next_call;		/* when the leader may connect again */
-	uint64_t requests, messages, head_reads;	/* the leader's */
+	struct rpc_accesses accesses;	/* the leader's */
+	uint32_t collecting;		/* the leader sleeps until one is done; atomic */
+	uint64_t requests, messages, head_reads, nr_accesses;	/* the leader's */
 };
 
 struct far_rpc {
@@ -104,6 +119,7 @@ struct far_rpc {
 	char *node, *service;
 	unsigned nr_qps, batch;
 	uint64_t id;			/* the number by which servers know it */
+	uint64_t memory;		/* bytes that the server offers; atomic */
 	bool fixed;			/* threads keep their queue pairs while they can */
 	struct rpc_placing placing;
 	uint64_t spin_ns, timeout_ns;
@@ -146,6 +162,10 @@ void rpc_thread_wake(struct far_rpc_thread *thread);
 
 /* thread.c */
 void rpc_threads_free(struct far_rpc *rpc);
+/* Brings what is in the slot on its way. The slot is FREE, and is so after an error. */
+int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns);
+/* Ends what is in the slot: its result is taken, or nobody waits for it. */
+void rpc_slot_forget(struct rpc_slot *slot);
 
 /*
  * client.c: connects a queue pair, anew if it was connected. The caller has its lead, and not

@@ -38,6 +38,17 @@ struct rpc_node *rpc_queue_hand(struct rpc_node *list);
 /* The leader: gives up the lead. False: there are requests. */
 bool rpc_queue_leave(struct rpc_queue *queue);
 
+/* Whether a thread leads; whether there are requests that no leader has taken. */
+static inline bool rpc_queue_led(const struct rpc_queue *queue)
+{
+	return __atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) != 0;
+}
+
+static inline bool rpc_queue_waits(const struct rpc_queue *queue)
+{
+	return __atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) > 1;
+}
+
 /* The leader: takes a request for the message. False: its thread has given up. */
 bool rpc_node_take(struct rpc_node *node);
 /* The owner: gives up. False: a leader has taken it, or it leads. */

@@ -133,7 +133,8 @@ unsigned rpc_qp_fail(struct rpc_qp *qp)
 	struct far_rpc *rpc = qp->rpc;
 	unsigned i, j, nr = 0;
 
-	/* A leader connects it anew. */
+	/* A leader connects it anew, and ends what is under way on the server's memory. */
+	rpc_access_nudge(qp);
 	__atomic_store_n(&qp->closed, 0, __ATOMIC_RELEASE);
 	/* The leader does it the other way round: a request is SENT, then it looks at `broken`. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);

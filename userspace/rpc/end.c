@@ -8,6 +8,30 @@
 
 #include "../base/why.h"
 
+/* Registers memory for operations on the other end's window. */
+static int local_reg(struct rpc_end *end, void *addr, size_t len, uint32_t *ret_lkey)
+{
+	if (!end->nic->ops->call->window_reg)
+		return end->nic->ops->mr_reg(end->nic, addr, len, ret_lkey);
+	return end->nic->ops->call->window_reg(end->nic, &end->window, addr, len, ret_lkey);
+}
+
+int rpc_end_bounce(struct rpc_end *end, uint32_t size)
+{
+	int err;
+
+	end->bounce = aligned_alloc(4096, size);
+	if (!end->bounce)
+		return -ENOMEM;
+	memset(end->bounce, 0, size);
+	err = local_reg(end, end->bounce, size, &end->bounce_lkey);
+	if (err) {
+		free(end->bounce);
+		end->bounce = NULL;
+	}
+	return err;
+}
+
 static int end_register(struct rpc_end *end)
 {
 	end->copy = aligned_alloc(4096, RPC_WINDOW);
@@ -15,18 +39,16 @@ static int end_register(struct rpc_end *end)
 	if (!end->copy || !end->in)
 		return -ENOMEM;
 	memset(end->copy, 0, RPC_WINDOW);
-	if (!end->nic->ops->call->window_reg)
-		return end->nic->ops->mr_reg(end->nic, end->copy, RPC_WINDOW, &end->lkey);
-	return end->nic->ops->call->window_reg(end->nic, &end->window, end->copy, RPC_WINDOW,
-					       &end->lkey);
+	return local_reg(end, end->copy, RPC_WINDOW, &end->lkey);
 }
 
-int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end *ends)
+int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end *ends,
+		 const struct far_common *common)
 {
 	int err;
 
 	*end = (struct rpc_end) { .nic = nic, .end = *ends, .seq_out = 1, .seq_in = 1 };
-	err = nic->ops->call->window_new(nic, RPC_WINDOW, NULL, &end->window);
+	err = nic->ops->call->window_new(nic, RPC_WINDOW, common, &end->window);
 	if (err)
 		return err;
 	err = end_register(end);
@@ -43,8 +65,11 @@ void rpc_end_fini(struct rpc_end *end)
 	if (end->link)
 		end->nic->ops->call->hangup(end->nic, end->link);
 	end->nic->ops->mr_dereg(end->nic, end->lkey);
+	if (end->bounce)
+		end->nic->ops->mr_dereg(end->nic, end->bounce_lkey);
 	end->nic->ops->call->window_free(end->nic, &end->window);
 	free(end->copy);
+	free(end->bounce);
 	free(end->in);
 }
 
@@ -68,7 +93,7 @@ int rpc_call_check(const struct far_hello *hello, uint64_t *ret_sender)
 	return theirs.version == RPC_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
-void rpc_hello_fill(struct far_hello *hello, uint64_t credit)
+void rpc_hello_fill(struct far_hello *hello, uint64_t credit, uint64_t memory)
 {
 	struct rpc_hello mine = {
 		.magic = RPC_MAGIC,
@@ -76,6 +101,7 @@ void rpc_hello_fill(struct far_hello *hello, uint64_t credit)
 		.ring = RPC_RING,
 		.message_max = RPC_MESSAGE_MAX,
 		.credit = credit,
+		.memory = memory,
 	};
 
 	_Static_assert(sizeof(mine) <= FAR_HELLO_MAX, "it fits");
@@ -83,7 +109,7 @@ void rpc_hello_fill(struct far_hello *hello, uint64_t credit)
 	memcpy(hello->data, &mine, sizeof(mine));
 }
 
-int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit)
+int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit, uint64_t *ret_memory)
 {
 	struct rpc_hello theirs = { 0 };
 
@@ -95,6 +121,7 @@ int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit)
 	    theirs.ring != RPC_RING || theirs.message_max != RPC_MESSAGE_MAX)
 		return -EPROTONOSUPPORT;
 	*ret_credit = theirs.credit;
+	*ret_memory = theirs.memory;
 	return 0;
 }
 

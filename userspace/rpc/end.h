@@ -15,6 +15,7 @@
 #define RPC_RECVS	16u	/* RECVs that wait at an end */
 #define RPC_SIGNAL	16u	/* posts to a completion */
 #define RPC_DEPTH	64u
+#define RPC_MORE	16u	/* operations of a post beside a message */
 /*
  * Between two probes of an other end that has sent nothing: a WRITE of 0 bytes, which fails if
  * its program has ended. Only where the NIC does not notice that (FAR_NIC_CAP_HEARS).
@@ -31,6 +32,8 @@ struct rpc_end {
 	/* The sender's. */
 	uint8_t *copy;			/* of the other end's ring, then a word for READs */
 	uint32_t lkey;
+	uint8_t *bounce;		/* data of operations on the other end's memory; or NULL */
+	uint32_t bounce_lkey;
 	uint64_t tail;			/* position behind the last message sent */
 	uint64_t peer_head;		/* the other end's, as far as known */
 	uint64_t head_told;		/* the same, as messages have told; atomic */
@@ -76,15 +79,21 @@ static inline uint64_t rpc_probe_until(const struct far_nic *nic, uint64_t now, 
 	return nic->ops->caps & FAR_NIC_CAP_HEARS || until < probe ? until : probe;
 }
 
-/* Makes the end's memory. Queue sets and numbers are in *end. */
-int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end *ends);
+/*
+ * Makes the end's memory. Queue sets and numbers are in *end. common: what the other end may
+ * use beside the ring, or NULL.
+ */
+int rpc_end_init(struct rpc_end *end, struct far_nic *nic, const struct far_end *ends,
+		 const struct far_common *common);
+/* Makes the bounce buffer, of size bytes. */
+int rpc_end_bounce(struct rpc_end *end, uint32_t size);
 /* Hangs up and frees the memory. */
 void rpc_end_fini(struct rpc_end *end);
 /* Write the hello of a call, and of its answer; and check the other end's. */
 void rpc_call_fill(struct far_hello *hello, uint64_t sender);
 int rpc_call_check(const struct far_hello *hello, uint64_t *ret_sender);
-void rpc_hello_fill(struct far_hello *hello, uint64_t credit);
-int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit);
+void rpc_hello_fill(struct far_hello *hello, uint64_t credit, uint64_t memory);
+int rpc_hello_check(const struct far_hello *hello, uint64_t *ret_credit, uint64_t *ret_memory);
 /* The connection is made: posts RECVs. */
 int rpc_end_start(struct rpc_end *end);
 
@@ -115,8 +124,13 @@ void rpc_out_begin(struct rpc_end *end, uint32_t bytes);
 void *rpc_out_add(struct rpc_end *end, const struct rpc_meta *meta);
 /* The last item has this many bytes, at most what its meta has said. */
 void rpc_out_trim(struct rpc_end *end, void *data, uint32_t len);
-/* Posts the message. -EAGAIN: poll first; other errors break the end. */
-int rpc_out_post(struct rpc_end *end);
+/*
+ * Posts the message, behind nr other operations, at most RPC_MORE. -EAGAIN: poll first; other
+ * errors break the end.
+ */
+int rpc_out_post(struct rpc_end *end, const struct far_wr *more, unsigned nr);
+/* Posts other operations without a message. */
+int rpc_out_more(struct rpc_end *end, const struct far_wr *more, unsigned nr);
 /* Wakes the other end if that sleeps although there are messages for it. */
 int rpc_out_wake(struct rpc_end *end);
 /* Posts what comes with the next message without one: end->imm, end->credit. */

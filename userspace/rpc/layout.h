@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define RPC_MAGIC	0x63707266u	/* "frpc" */
-#define RPC_VERSION	3u
+#define RPC_VERSION	4u
 #define RPC_ALIGN	32u
 #define RPC_CONTROL	4096u		/* bytes of a window before the ring */
 #define RPC_RING	65536u
@@ -43,6 +43,7 @@ struct rpc_hello {
 	uint32_t ring;		/* bytes of the ring in this end's window */
 	uint32_t message_max;
 	uint64_t credit;	/* as in rpc_control */
+	uint64_t memory;	/* bytes behind the window, at RPC_WINDOW; 0: none */
 };
 
 /* The first bytes of a window. */
@@ -57,7 +58,7 @@ struct rpc_control {
 	uint64_t credit;
 };
 
-_Static_assert(sizeof(struct rpc_call) == 8 && sizeof(struct rpc_hello) == 24, "words");
+_Static_assert(sizeof(struct rpc_call) == 8 && sizeof(struct rpc_hello) == 32, "words");
 _Static_assert(sizeof(struct rpc_control) == 24, "three words");
 
 #define RPC_CREDIT_ACTIVE	1u

@@ -13,16 +13,24 @@
 #define COPY_NS		20u		/* declared cost of a request in a message */
 #define MAX_BATCH	64u
 
-/* The requests of one message. */
+/* The requests of one message, and operations on the server's memory before it. */
 struct batch {
 	struct rpc_slot *slot[MAX_BATCH];
 	unsigned nr;
 	uint32_t bytes;
+	struct rpc_access_batch access;
 };
+
+_Static_assert(RPC_ACCESS_BATCH <= RPC_MORE, "one post has all");
 
 static struct rpc_slot *slot_of(struct rpc_node *node)
 {
 	return (struct rpc_slot *)node;
+}
+
+static struct rpc_access *access_of(struct rpc_slot *slot)
+{
+	return (struct rpc_access *)slot;
 }
 
 void rpc_lead_poll(struct rpc_qp *qp)
@@ -34,10 +42,15 @@ void rpc_lead_poll(struct rpc_qp *qp)
 	do {
 		nr = ops->poll(qp->out, wc, RPC_SIGNAL);
 		for (i = 0; i < nr; i++)
-			rpc_end_wc(&qp->end, &wc[i]);
+			if (wc[i].id && !wc[i].status)
+				rpc_access_done(qp, wc[i].id);
+			else
+				rpc_end_wc(&qp->end, &wc[i]);
 	} while (nr == RPC_SIGNAL);
 	if (nr < 0)
 		rpc_end_break(&qp->end, nr);
+	if (rpc_end_broken(&qp->end))
+		rpc_access_fail(qp);
 }
 
 void rpc_lead_wake(struct rpc_qp *qp)
@@ -202,32 +215,101 @@ static void list_grow(struct rpc_qp *qp, struct rpc_node **list)
 		*list = rpc_queue_take(&qp->queue);
 }
 
-/* Takes up to max requests from the list, as many as fit into room. Returns the rest of it. */
-static struct rpc_node *batch_fill(struct batch *batch, struct rpc_node *list, unsigned max,
-				   uint32_t room)
+/* Tells the owner that its request was sent, or that nothing was. */
+static void slot_finish(struct rpc_slot *slot, int err)
 {
-	while (list && batch->nr < max) {
+	struct far_rpc_thread *thread = slot->thread;
+
+	slot->send_err = err;
+	__atomic_store_n(&slot->node.state, RPC_DONE, __ATOMIC_SEQ_CST);
+	rpc_thread_wake(thread);
+}
+
+/* Takes an operation on the server's memory. False: it does not fit now. */
+static bool batch_access(struct batch *batch, const struct rpc_qp *qp, struct rpc_slot *slot)
+{
+	int err = rpc_access_check(qp, access_of(slot));
+
+	if (!err && !rpc_access_add(qp, &batch->access, access_of(slot)))
+		return false;
+	if (!rpc_node_take(&slot->node)) {
+		if (!err)
+			rpc_access_drop(qp, &batch->access);
+		return true;
+	}
+	if (err)
+		slot_finish(slot, err);
+	return true;
+}
+
+/* Takes a request for the message. False: it does not fit. */
+static bool batch_request(struct batch *batch, struct rpc_slot *slot, unsigned max,
+			  uint32_t room)
+{
+	uint32_t bytes = batch->bytes + rpc_item(slot->len);
+
+	if (batch->nr == max || rpc_round(bytes, RPC_ALIGN) > room)
+		return false;
+	if (rpc_node_take(&slot->node)) {
+		batch->slot[batch->nr++] = slot;
+		batch->bytes = bytes;
+	}
+	return true;
+}
+
+/*
+ * Takes what fits from the list: up to max requests, into room bytes. Returns the rest of the
+ * list.
+ */
+static struct rpc_node *batch_fill(struct batch *batch, const struct rpc_qp *qp,
+				   struct rpc_node *list, unsigned max, uint32_t room)
+{
+	while (list) {
 		struct rpc_slot *slot = slot_of(list);
-		uint32_t bytes = batch->bytes + rpc_item(slot->len);
 		struct rpc_node *next = list->next;
 
-		if (rpc_round(bytes, RPC_ALIGN) > room)
+		if (slot->access ? !batch_access(batch, qp, slot) :
+				   !batch_request(batch, slot, max, room))
 			break;
-		if (rpc_node_take(list)) {
-			batch->slot[batch->nr++] = slot;
-			batch->bytes = bytes;
-		}
 		list = next;
 	}
 	return list;
 }
 
-static void batch_build(const struct batch *batch, struct rpc_qp *qp)
+/* Makes the operations on the server's memory; the last is signaled. */
+static void accesses_build(const struct rpc_access_batch *batch, struct rpc_qp *qp,
+			   struct far_wr *wr)
 {
 	unsigned i;
 
-	unsigned left = credit_left(qp);
+	for (i = 0; i < batch->nr; i++) {
+		const struct rpc_access *access = batch->access[i];
+		uint8_t *local = qp->end.bounce + batch->place[i].at;
 
+		if (access->op == FAR_NIC_WRITE && access->slot.len)
+			memcpy(local, access->slot.data, access->slot.len);
+		wr[i] = (struct far_wr) {
+			.id = qp->accesses.posted + i + 1,
+			.remote = RPC_WINDOW + access->offset,
+			.local = local,
+			.len = access->slot.len,
+			.lkey = qp->end.bounce_lkey,
+			.arg = { access->arg[0], access->arg[1] },
+			.op = access->op,
+			.flags = i + 1 == batch->nr ? FAR_WR_SIGNALED : 0,
+		};
+	}
+	qp->rpc->nic->ops->spend(qp->rpc->nic, COPY_NS * batch->nr);
+}
+
+/* Makes the message, if there are requests. */
+static void batch_build(const struct batch *batch, struct rpc_qp *qp)
+{
+	unsigned i, left;
+
+	if (!batch->nr)
+		return;
+	left = credit_left(qp);
 	qp->degree[batch->nr]++;
 	if (!qp->asked && left - batch->nr <= RPC_CREDITS / 2)
 		credit_ask(qp);
@@ -250,12 +332,22 @@ static void batch_build(const struct batch *batch, struct rpc_qp *qp)
 	qp->rpc->nic->ops->spend(qp->rpc->nic, COPY_NS * batch->nr);
 }
 
+/* Posts all with one doorbell. -EAGAIN: the queue is full. */
+static int batch_push(const struct batch *batch, struct rpc_qp *qp, const struct far_wr *more)
+{
+	if (!batch->nr)
+		return rpc_out_more(&qp->end, more, batch->access.nr);
+	return rpc_out_post(&qp->end, more, batch->access.nr);
+}
+
 static int batch_post(const struct batch *batch, struct rpc_qp *qp)
 {
 	const struct far_nic_ops *ops = qp->rpc->nic->ops;
+	struct far_wr more[RPC_ACCESS_BATCH];
 	int err;
 
-	while ((err = rpc_out_post(&qp->end)) == -EAGAIN) {
+	accesses_build(&batch->access, qp, more);
+	while ((err = batch_push(batch, qp, more)) == -EAGAIN) {
 		rpc_lead_poll(qp);
 		if (rpc_end_broken(&qp->end))
 			return -ENOTCONN;
@@ -265,9 +357,10 @@ static int batch_post(const struct batch *batch, struct rpc_qp *qp)
 		rpc_end_break(&qp->end, err);
 		return -ENOTCONN;
 	}
+	rpc_access_posted(qp, &batch->access);
 	qp->requests += batch->nr;
 	qp->used += batch->nr;
-	qp->messages++;
+	qp->messages += batch->nr != 0;
 	/* Back ends that execute at poll() do that now. Others add requests meanwhile. */
 	rpc_lead_poll(qp);
 	/* The other end may have fallen asleep while the message was built. */
@@ -285,18 +378,15 @@ static void batch_finish(const struct batch *batch, int err)
 {
 	unsigned i;
 
-	for (i = 0; i < batch->nr; i++) {
-		struct rpc_slot *slot = batch->slot[i];
-		struct far_rpc_thread *thread = slot->thread;
-
-		slot->send_err = err;
-		__atomic_store_n(&slot->node.state, RPC_DONE, __ATOMIC_SEQ_CST);
-		rpc_thread_wake(thread);
-	}
+	for (i = 0; i < batch->nr; i++)
+		slot_finish(batch->slot[i], err);
+	for (i = 0; i < batch->access.nr; i++)
+		slot_finish(&batch->access.access[i]->slot, err);
 }
 
 void rpc_lead_leave(struct rpc_qp *qp, struct rpc_node *list)
 {
+	struct far_rpc_thread *heir;
 	struct rpc_node *next;
 
 	do {
@@ -304,31 +394,74 @@ void rpc_lead_leave(struct rpc_qp *qp, struct rpc_node *list)
 			list = rpc_queue_take(&qp->queue);
 		next = rpc_queue_hand(list);
 		list = NULL;
+		heir = next ? NULL : rpc_access_heir(qp);
 	} while (!next && !rpc_queue_leave(&qp->queue));
 	if (next)
 		rpc_thread_wake(slot_of(next)->thread);
+	else if (heir)
+		rpc_thread_wake(heir);
+}
+
+/* Adds the leader's own request, and finds room for those of others: *max, *ret_room. */
+static int lead_begin(struct rpc_qp *qp, struct batch *batch, struct rpc_slot *slot,
+		      unsigned *ret_max, uint32_t *ret_room)
+{
+	unsigned left = 0;
+	int err = lead_credit(qp, slot, &left);
+
+	if (!err)
+		err = lead_room(qp, slot, ret_room);
+	if (err)
+		return err;
+	batch->slot[batch->nr++] = slot;
+	batch->bytes += rpc_item(slot->len);
+	*ret_max = left < qp->rpc->batch ? left : qp->rpc->batch;
+	return 0;
+}
+
+/* The same for an operation on the server's memory, which needs neither credits nor the ring. */
+static int lead_begin_access(struct rpc_qp *qp, struct batch *batch, struct rpc_slot *slot,
+			     unsigned *ret_max, uint32_t *ret_room)
+{
+	int err = rpc_access_check(qp, access_of(slot)), left = credit_left(qp);
+
+	if (!err && left < 0)
+		err = left;
+	while (!err && !rpc_access_add(qp, &batch->access, access_of(slot))) {
+		if (rpc_now(qp->rpc) >= slot->until)
+			return -ETIME;
+		qp->rpc->nic->ops->wait(qp->out, rpc_now(qp->rpc) + NAP_NS);
+		rpc_lead_poll(qp);
+		if (rpc_end_broken(&qp->end))
+			return -ENOTCONN;
+		rpc_access_begin(qp, &batch->access);
+	}
+	if (err)
+		return err;
+	*ret_max = left < (int)qp->rpc->batch ? left : (int)qp->rpc->batch;
+	*ret_room = rpc_out_room(&qp->end);
+	return 0;
 }
 
 void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
 {
-	struct batch batch = { .slot = { slot }, .nr = 1 };
+	struct batch batch = { .nr = 0, .bytes = sizeof(struct rpc_head) };
 	uint32_t room = 0;
-	unsigned left = 0;
-	int err;
+	unsigned max = 0;
+	int err = lead_connect(qp, slot);
 
-	batch.bytes = sizeof(struct rpc_head) + rpc_item(slot->len);
-	err = lead_connect(qp, slot);
+	rpc_access_begin(qp, &batch.access);
 	if (!err)
-		err = lead_credit(qp, slot, &left);
-	if (!err)
-		err = lead_room(qp, slot, &room);
+		err = (slot->access ? lead_begin_access : lead_begin)(qp, &batch, slot, &max,
+								      &room);
 	if (!err) {
 		list_grow(qp, &rest);
-		rest = batch_fill(&batch, rest, left < qp->rpc->batch ? left : qp->rpc->batch,
-				  room);
+		rest = batch_fill(&batch, qp, rest, max, room);
 		batch_build(&batch, qp);
 		err = batch_post(&batch, qp);
+		batch_finish(&batch, err);
+	} else {
+		slot_finish(slot, err);
 	}
-	batch_finish(&batch, err);
 	rpc_lead_leave(qp, rest);
 }

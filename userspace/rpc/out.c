@@ -191,14 +191,23 @@ static int out_push(struct rpc_end *end, struct far_wr *wr, unsigned nr)
 	return 0;
 }
 
-int rpc_out_post(struct rpc_end *end)
+int rpc_out_more(struct rpc_end *end, const struct far_wr *more, unsigned nr)
+{
+	struct far_wr wr[RPC_MORE];
+
+	memcpy(wr, more, nr * sizeof(*more));
+	return out_push(end, wr, nr);
+}
+
+int rpc_out_post(struct rpc_end *end, const struct far_wr *more, unsigned nr)
 {
 	uint32_t len = rpc_round(end->out_len, RPC_ALIGN), seq = end->seq_out;
 	uint64_t told = told_load(end), position = end->tail + end->skip;
-	struct far_wr wr[3];
-	unsigned nr = 0;
+	struct far_wr wr[RPC_MORE + 3];
 	int err;
 
+	if (nr)
+		memcpy(wr, more, nr * sizeof(*more));
 	if (end->credit_due)
 		wr[nr++] = write_credit(end);
 

@@ -48,12 +48,14 @@ static int session_new(struct rpc_worker *worker, unsigned idx, uint64_t sender,
 		       struct rpc_session **ret_session)
 {
 	struct far_end ends = { worker->qset, worker->qset, idx, idx };
+	const struct far_common *common = &worker->server->common;
 	struct rpc_session *session = calloc(1, sizeof(*session));
 	int err;
 
 	if (!session)
 		return -ENOMEM;
-	err = rpc_end_init(&session->end, worker->server->nic, &ends);
+	err = rpc_end_init(&session->end, worker->server->nic, &ends,
+			   common->size ? common : NULL);
 	if (err)
 		goto free_session;
 	session->idx = idx;
@@ -122,7 +124,7 @@ static int call_accept(struct rpc_worker *worker, struct rpc_session *session,
 
 	session_credit(session);
 	session->end.credit_due = false;
-	rpc_hello_fill(&answer, session->end.credit);
+	rpc_hello_fill(&answer, session->end.credit, worker->server->common.size);
 	err = nic->ops->call->accept(nic, caller, &session->end.end, &session->end.window,
 				     &answer, &session->end.link);
 	return err ? err : rpc_end_start(&session->end);
@@ -200,7 +202,7 @@ static void request_run(struct rpc_worker *worker, struct rpc_end *end,
  */
 static bool responses_post(struct rpc_worker *worker, struct rpc_session *session)
 {
-	int err = rpc_out_post(&session->end);
+	int err = rpc_out_post(&session->end, NULL, 0);
 
 	session->unsent = err == -EAGAIN;
 	if (err && err != -EAGAIN)

@@ -14,6 +14,7 @@
 #define CONNECTIONS_MAX	65535u
 #define TAKE_ROUNDS	64u		/* of serving, between two looks for calls */
 #define WORKERS_MAX	1024u
+#define PAGE		4096u
 
 /* A connection has become active or inactive: its thread tells the client. */
 static void seat_changed(struct rpc_seat *seat)
@@ -124,6 +125,8 @@ static void server_free(struct far_rpc_server *server)
 			server->nic->ops->qset_free(worker->qset);
 		free(worker->session);
 	}
+	if (server->common.size)
+		server->nic->ops->call->common_free(server->nic, &server->common);
 	pthread_mutex_destroy(&server->sched.lock);
 	free(server);
 }
@@ -162,18 +165,36 @@ static int workers_start(struct far_rpc_server *server)
 	return err;
 }
 
+/* Makes the memory for the clients, in whole pages. */
+static int memory_make(struct far_rpc_server *server, const struct far_rpc_server_attr *attr)
+{
+	struct far_nic *nic = server->nic;
+	int err;
+
+	if (!attr->memory)
+		return 0;
+	err = nic->ops->call->common_new(nic, (attr->memory + PAGE - 1) / PAGE * PAGE,
+					 &server->common);
+	if (err)
+		server->common.size = 0;
+	else if (attr->ret_memory)
+		*attr->ret_memory = server->common.addr;
+	return err;
+}
+
 int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 		  struct far_rpc_server **ret_server)
 {
 	unsigned nr = attr->threads ? attr->threads : 1, i;
 	unsigned connections = attr->connections ? attr->connections : CONNECTIONS;
 	struct far_rpc_server *server;
-	int err = 0;
+	int err;
 
 	if (!nic->ops->call || !(nic->ops->caps & FAR_NIC_CAP_IMM))
 		return -EOPNOTSUPP;
 	if (!attr->service || strlen(attr->service) > FAR_SERVICE_MAX || nr > WORKERS_MAX ||
-	    connections > CONNECTIONS_MAX || attr->nr_handlers > FAR_RPC_HANDLERS_MAX)
+	    connections > CONNECTIONS_MAX || attr->nr_handlers > FAR_RPC_HANDLERS_MAX ||
+	    attr->memory > FAR_RPC_MEMORY_MAX)
 		return -EINVAL;
 	server = far_forks_watch() ? NULL :
 		 calloc(1, sizeof(*server) + nr * sizeof(server->worker[0]));
@@ -189,6 +210,7 @@ int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 	server->spin_ns = (attr->spin_us ? attr->spin_us : SPIN_US) * UINT64_C(1000);
 	snprintf(server->service, sizeof(server->service), "%s", attr->service);
 	memcpy(server->handler, attr->handlers, attr->nr_handlers * sizeof(attr->handlers[0]));
+	err = memory_make(server, attr);
 	for (i = 0; i < nr && !err; i++)
 		err = worker_init(&server->worker[i], server, (connections + nr - 1) / nr);
 	if (!err)

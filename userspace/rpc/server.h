@@ -60,6 +60,7 @@ struct far_rpc_server {
 	char service[FAR_SERVICE_MAX + 1];
 	far_rpc_fn *handler[FAR_RPC_HANDLERS_MAX];
 	void *arg;
+	struct far_common common;	/* memory for the clients; size 0: none */
 	uint64_t spin_ns;
 	uint32_t stop;			/* atomic */
 	struct rpc_sched sched;

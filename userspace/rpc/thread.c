@@ -50,6 +50,8 @@ static int thread_new(struct far_rpc *rpc, unsigned idx, struct far_rpc_thread *
 	thread->used = 1;
 	for (i = 0; i < FAR_RPC_OUTSTANDING_MAX; i++)
 		thread->slot[i].thread = thread;
+	for (i = 0; i < RPC_ACCESS_SLOTS; i++)
+		thread->access[i].slot.thread = thread;
 	*ret_thread = thread;
 	return 0;
 }
@@ -92,8 +94,7 @@ int far_rpc_join(struct far_rpc *rpc, struct far_rpc_thread **ret_thread)
 	return -EUSERS;
 }
 
-/* Ends the slot's request: its result is taken, or nobody waits for it. */
-static void slot_forget(struct rpc_slot *slot)
+void rpc_slot_forget(struct rpc_slot *slot)
 {
 	for (;;) {
 		if (rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_LOST))
@@ -130,7 +131,7 @@ static bool slot_is_free(struct rpc_slot *slot)
 void far_rpc_leave(struct far_rpc_thread *thread)
 {
 	while (thread->taken != thread->sent)
-		slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
+		rpc_slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
 	__atomic_store_n(&thread->used, 0, __ATOMIC_RELEASE);
 }
 
@@ -171,22 +172,32 @@ static int slot_combine(struct rpc_slot *slot, struct rpc_qp *qp)
 		rest = rpc_queue_take(&qp->queue)->next;
 		__atomic_store_n(&slot->node.state, RPC_LEADING, __ATOMIC_RELAXED);
 		rpc_lead(qp, slot, rest);
-	} else if (slot_follow(slot)) {
-		rpc_lead(qp, slot, slot->node.rest);
+	} else {
+		rpc_access_nudge(qp);
+		if (slot_follow(slot))
+			rpc_lead(qp, slot, slot->node.rest);
 	}
 	return slot->send_err;
 }
 
-static int slot_send(struct rpc_slot *slot)
+int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns)
 {
 	struct far_rpc_thread *thread = slot->thread;
+	uint64_t now = rpc_now(thread->rpc);
 	int err;
 
+	slot->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+	__atomic_store_n(&slot->state, RPC_SLOT_SENDING, __ATOMIC_RELEASE);
+	rpc_place(thread->rpc, now);
 	do {
 		err = rpc_place_move(thread, slot->until);
 		if (!err)
 			err = slot_combine(slot, thread->qp);
 	} while (err == -EXDEV);
+	if (err)
+		slot_drop(slot);
+	else
+		rpc_load_note(&thread->load, slot->len);
 	return err;
 }
 
@@ -194,7 +205,6 @@ int far_rpc_send(struct far_rpc_thread *thread, unsigned handler, const void *da
 		 uint64_t timeout_ns)
 {
 	struct rpc_slot *slot = &thread->slot[thread->sent % FAR_RPC_OUTSTANDING_MAX];
-	uint64_t now = rpc_now(thread->rpc);
 	int err;
 
 	if (rpc_is_stale(thread->rpc))
@@ -213,17 +223,10 @@ int far_rpc_send(struct far_rpc_thread *thread, unsigned handler, const void *da
 	slot->data = data;
 	slot->len = len;
 	slot->handler = handler;
-	slot->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
-	__atomic_store_n(&slot->state, RPC_SLOT_SENDING, __ATOMIC_RELEASE);
-	rpc_place(thread->rpc, now);
-	err = slot_send(slot);
-	if (err) {
-		slot_drop(slot);
-		return err;
-	}
-	rpc_load_note(&thread->load, len);
-	thread->sent++;
-	return 0;
+	err = rpc_slot_send(slot, timeout_ns);
+	if (!err)
+		thread->sent++;
+	return err;
 }
 
 int far_rpc_recv(struct far_rpc_thread *thread, void *data, size_t size,
@@ -239,7 +242,7 @@ int far_rpc_recv(struct far_rpc_thread *thread, void *data, size_t size,
 	rpc_await(thread, slot, slot->until);
 	thread->taken++;
 	if (rpc_slot_state(slot) != RPC_SLOT_FILLED) {
-		slot_forget(slot);
+		rpc_slot_forget(slot);
 		return -ETIMEDOUT;
 	}
 	err = slot->err;
@@ -250,7 +253,7 @@ int far_rpc_recv(struct far_rpc_thread *thread, void *data, size_t size,
 			memcpy(data, slot->response, slot->len);
 		*ret_reply = (struct far_rpc_reply) { slot->status, slot->len };
 	}
-	slot_forget(slot);
+	rpc_slot_forget(slot);
 	return err;
 }
 
@@ -260,7 +263,7 @@ int far_rpc_cancel(struct far_rpc_thread *thread)
 		return -ESTALE;
 	if (thread->taken == thread->sent)
 		return -ENOMSG;
-	slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
+	rpc_slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
 	return 0;
 }
 

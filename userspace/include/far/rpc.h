@@ -24,6 +24,7 @@ extern "C" {
 #define FAR_RPC_THREADS_MAX	256u	/* threads of one client */
 #define FAR_RPC_QPS_MAX		256u	/* queue pairs of one client */
 #define FAR_RPC_HANDLERS_MAX	256u
+#define FAR_RPC_MEMORY_MAX	(UINT64_C(1) << 31)	/* bytes that a server offers */
 
 struct far_rpc;
 struct far_rpc_thread;
@@ -35,7 +36,8 @@ struct far_rpc_server;
  * Whether a request that ended with this error may have run at the server. It has not run
  * after -EMSGSIZE (too long), -EAGAIN (too many outstanding), -ETIME (not sent in time),
  * -ENOTCONN (not sent: there was no connection), -ESTALE (the client is that of a parent
- * process) and -ENOSYS (the server has no such handler). It may have run after -ETIMEDOUT
+ * process), -ENOSYS (the server has no such handler), and -EOPNOTSUPP and -EFAULT (of its
+ * memory). It may have run after -ETIMEDOUT
  * and -ECONNRESET, and has run after -ENOBUFS (the response is longer than the caller's
  * buffer).
  */
@@ -94,6 +96,33 @@ int far_rpc_call(struct far_rpc_thread *thread, unsigned handler, const void *re
 		 size_t len, uint64_t timeout_ns, void *data, size_t size,
 		 struct far_rpc_reply *ret_reply);
 
+/*
+ * Operations on the memory that the server offers (far_rpc_server_attr.memory), as an offset in
+ * it and at most FAR_RPC_DATA_MAX bytes. The server's threads do not run for them. They travel
+ * over the queue pairs of the requests, and threads that want one at the same time share a
+ * doorbell. Each function returns when the operation is done, and all that this thread does
+ * afterwards, requests too, finds it done. Requests may be outstanding. The atomic unit is 8
+ * aligned bytes; FAA and CAS, of 8 aligned bytes, are atomic among the clients' FAA and CAS, not
+ * among the server's own stores.
+ *
+ * -EOPNOTSUPP: the server offers no memory; -EFAULT: the place is not within it; -EINVAL: not
+ * aligned; -EMSGSIZE: too long; -EAGAIN: several that were late are not done yet; -ETIME,
+ * -ENOTCONN, -ESTALE. After these nothing has happened. After -ETIMEDOUT and -ECONNRESET it may
+ * have happened, or may happen later, and *data and *ret_old are undefined.
+ */
+int far_rpc_read(struct far_rpc_thread *thread, uint64_t offset, void *data, size_t len,
+		 uint64_t timeout_ns);
+int far_rpc_write(struct far_rpc_thread *thread, uint64_t offset, const void *data, size_t len,
+		  uint64_t timeout_ns);
+/* Adds. *ret_old, which may be NULL, is the value before. */
+int far_rpc_faa(struct far_rpc_thread *thread, uint64_t offset, uint64_t add,
+		uint64_t timeout_ns, uint64_t *ret_old);
+/* Stores `swap` if the value is `compare`; it was if *ret_old is `compare`. */
+int far_rpc_cas(struct far_rpc_thread *thread, uint64_t offset, uint64_t compare, uint64_t swap,
+		uint64_t timeout_ns, uint64_t *ret_old);
+/* Bytes of the server's memory, as the last connection has told. 0: it offers none. */
+uint64_t far_rpc_memory(const struct far_rpc *rpc);
+
 /* Counters since far_rpc_connect(), or of a server since far_rpc_serve(); exact at rest. */
 struct far_rpc_stats {
 	uint64_t requests;	/* sent, or run */
@@ -105,6 +134,7 @@ struct far_rpc_stats {
 	unsigned connections;	/* that live */
 	unsigned active;	/* connections that may send */
 	uint64_t moves;		/* of threads to other queue pairs */
+	uint64_t accesses;	/* a client's operations on the server's memory */
 };
 
 void far_rpc_stats(struct far_rpc *rpc, struct far_rpc_stats *ret_stats);
@@ -127,6 +157,13 @@ struct far_rpc_server_attr {
 	unsigned nr_handlers;
 	void *arg;		/* of all handlers */
 	unsigned active;	/* queue pairs of all clients that may send at a time; 0: 256 */
+	/*
+	 * Bytes of memory that all clients may READ and change, at most FAR_RPC_MEMORY_MAX; 0:
+	 * none. The server rounds up to whole pages, filled with zeros, and frees them in
+	 * far_rpc_stop(). *ret_memory gets the address before the first handler runs.
+	 */
+	uint64_t memory;
+	void **ret_memory;
 };
 
 /* Offers the service. -EADDRINUSE: another server does; other errors as far_rpc_connect(). */

@@ -23,7 +23,9 @@
 #define LONG_NS		UINT64_C(100000000000)
 #define NR_THREADS	4u
 #define NR_CALLS	200u
+#define MEMORY		8192u
 
+static void *memory;		/* what the server offers: MEMORY bytes */
 static char dir[] = "/tmp/far-verbs-rpc-XXXXXX";
 
 static int setup(void **state)
@@ -56,6 +58,7 @@ static int serve(const char *nic, struct far_rpc_server **ret_server)
 	static far_rpc_fn *const handlers[] = { echo };
 	const struct far_rpc_server_attr attr = {
 		.nic = nic, .service = "echo", .handlers = handlers, .nr_handlers = 1,
+		.memory = MEMORY, .ret_memory = &memory,
 	};
 	char why[256] = "";
 	int err = far_rpc_serve(&attr, why, sizeof(why), ret_server);
@@ -89,6 +92,8 @@ static int call(struct far_rpc *rpc, unsigned nr, uint64_t timeout_ns)
 				   &reply);
 		if (!err && word != i)
 			err = -EBADMSG;
+		if (!err)
+			err = far_rpc_faa(thread, MEMORY - 8, i, timeout_ns, NULL);
 	}
 	far_rpc_leave(thread);
 	return err;
@@ -116,6 +121,37 @@ static void test_threads(void **state)
 		pthread_join(thread[i], &err);
 		assert_null(err);
 	}
+	assert_int_equal(((uint64_t *)memory)[MEMORY / 8 - 1],
+			 NR_THREADS * NR_CALLS * (NR_CALLS + 1) / 2);
+	far_rpc_close(rpc);
+	far_rpc_stop(server);
+}
+
+/* Operations on the server's memory, through a device's keys. */
+static void test_memory(void **state)
+{
+	char out[100] = "far", back[100] = "";
+	struct far_rpc_thread *thread;
+	struct far_rpc_server *server;
+	struct far_rpc *rpc;
+	uint64_t word = 0;
+
+	(void)state;
+	assert_int_equal(serve(PLAIN, &server), 0);
+	assert_int_equal(connect_to(PLAIN, &rpc), 0);
+	assert_int_equal(far_rpc_join(rpc, &thread), 0);
+	assert_int_equal(far_rpc_memory(rpc), MEMORY);
+	assert_int_equal(far_rpc_write(thread, 5, out, sizeof(out), LONG_NS), 0);
+	assert_memory_equal((char *)memory + 5, out, sizeof(out));
+	assert_int_equal(far_rpc_read(thread, 5, back, sizeof(back), LONG_NS), 0);
+	assert_memory_equal(back, out, sizeof(out));
+	assert_int_equal(far_rpc_cas(thread, 4096, 0, 7, LONG_NS, &word), 0);
+	assert_int_equal(word, 0);
+	assert_int_equal(far_rpc_faa(thread, 4096, 7, LONG_NS, &word), 0);
+	assert_int_equal(word, 7);
+	assert_int_equal(((uint64_t *)memory)[512], 14);
+	assert_int_equal(far_rpc_read(thread, MEMORY - 1, back, 2, LONG_NS), -EFAULT);
+	far_rpc_leave(thread);
 	far_rpc_close(rpc);
 	far_rpc_stop(server);
 }
@@ -222,6 +258,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_each_call_fails, setup, teardown),

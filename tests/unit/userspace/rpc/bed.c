@@ -69,6 +69,8 @@ void bed_serve(struct bed *bed, unsigned threads)
 		.nr_handlers = BED_HANDLERS,
 		.arg = bed,
 		.active = bed->active,
+		.memory = bed->no_memory ? 0 : BED_MEMORY,
+		.ret_memory = (void **)&bed->memory,
 	};
 
 	assert_int_equal(rpc_serve_nic(bed->nic[1], &attr, &bed->server), 0);

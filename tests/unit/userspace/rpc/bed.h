@@ -20,6 +20,8 @@
 
 enum { BED_ECHO, BED_ADD, BED_MARK, BED_NONE, BED_HANG, BED_HANDLERS };
 
+#define BED_MEMORY	(UINT64_C(160) << 10)
+
 enum bed_kind { BED_MEM, BED_SIM, BED_SOFT };
 
 struct bed {
@@ -35,6 +37,8 @@ struct bed {
 	uint64_t *last;
 	uint64_t share;			/* requests of each of these threads */
 	uint64_t disorder;		/* of BED_MARK: requests behind later ones; atomic */
+	uint8_t *memory;		/* what the server offers: BED_MEMORY bytes */
+	bool no_memory;			/* from bed_serve() on */
 	unsigned active;		/* of the server, from bed_serve() on; 0: many */
 	char dir[32];
 };

@@ -324,7 +324,7 @@ static void hostile_call(struct bed *bed, struct hostile *hostile)
 
 	assert_int_equal(nic->ops->qset_new(nic, &attr, &hostile->qset), 0);
 	ends = (struct far_end) { hostile->qset, hostile->qset, 0, 0 };
-	assert_int_equal(rpc_end_init(&hostile->end, nic, &ends), 0);
+	assert_int_equal(rpc_end_init(&hostile->end, nic, &ends, NULL), 0);
 	rpc_call_fill(&hello, 1);
 	assert_int_equal(nic->ops->call->call(nic, "", "test", &ends, &hostile->end.window,
 					      &hello, UINT64_MAX, &answer, &hostile->end.link), 0);

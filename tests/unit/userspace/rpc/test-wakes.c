@@ -122,7 +122,7 @@ static void end_call(struct hand *hand, struct rpc_end *end)
 
 	assert_int_equal(nic->ops->qset_new(nic, &attr, &qset), 0);
 	ends = (struct far_end) { qset, qset, 0, 0 };
-	assert_int_equal(rpc_end_init(end, nic, &ends), 0);
+	assert_int_equal(rpc_end_init(end, nic, &ends, NULL), 0);
 	rpc_call_fill(&hello, 1);
 	assert_int_equal(nic->ops->call->call(nic, "", "hand", &ends, &end->window, &hello,
 					      UINT64_MAX, &answer, &end->link), 0);
@@ -136,7 +136,7 @@ static void end_request(struct rpc_end *end)
 
 	rpc_out_begin(end, 64);
 	rpc_out_add(end, &meta);
-	assert_int_equal(rpc_out_post(end), 0);
+	assert_int_equal(rpc_out_post(end, NULL, 0), 0);
 	end_poll(end);
 }
 
