@@ -18,7 +18,7 @@ int far_shared_size(int fd, uint64_t *ret_size);
  */
 int far_shared_map(int fd, uint64_t size, int more_fd, uint64_t more, void **ret_addr);
 
-/* What far_nic_call_ops say. */
+/* Those of far_nic_call_ops, for all back ends but sim. */
 int far_common_new(struct far_nic *nic, uint64_t size, struct far_common *ret_common);
 void far_common_free(struct far_nic *nic, struct far_common *common);
 /* The file; -1: there is no common memory. */

@@ -118,7 +118,7 @@ struct far_rpc_thread *rpc_access_heir(const struct rpc_qp *qp)
 
 void rpc_access_nudge(struct rpc_qp *qp)
 {
-	/* Who sleeps has said so before it looked whether there is something for it. */
+	/* The sleeper says so first, and then looks whether there is something for it. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&qp->collecting, __ATOMIC_RELAXED))
 		qp->rpc->nic->ops->wake(qp->out);
