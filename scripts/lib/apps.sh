@@ -148,18 +148,32 @@ def rate($a; $b): if $b != null and $b > 0 then $a / $b else null end;
  swap_in: $r.cnodes[0].vmstat.pswpin, swap_out: $r.cnodes[0].vmstat.pswpout,
  moved: $r.cnodes[0].stats.moved, stores_unmapped: $r.cnodes[0].stats.stores_unmapped,
  accel: $r.accel} |
-.used_held = rate(.used; .held)'
+.used_held = (rate(.used; .held) | if . == null then . else [., 1] | min end) |
+.cpu_us = (if .cpu == null then null
+	else rate(10000 * .cpu * .seconds; .swap_in + .swap_out) end)'
 
-# point APP MODE LOCAL: a line on standard output, and $dir/APP-MODE-LOCAL.point.
+# The medians of the rounds; what failed once has failed.
+rounds_filter='
+def median: map(select(. != null)) | sort | length as $n |
+	if $n == 0 then null
+	elif $n % 2 == 1 then .[($n - 1) / 2] else (.[$n / 2 - 1] + .[$n / 2]) / 2 end;
+{points: [group_by([.app, .mode, .local])[] | . as $all | (.[0] | to_entries | map(
+	.key as $k | if (.value | type) == "number" or .value == null
+	then .value = ($all | map(.[$k]) | median) else . end) | from_entries) |
+	.status = ($all | map(.status) | max) | .rounds = ($all | length)]}'
+
+# point APP MODE LOCAL ROUND: a line on standard output, and
+# $dir/APP-MODE-LOCAL-ROUND.point, unless it is there.
 point() {
 	local app=$1 mode=$2 part=$3 mb swap limit run status
 	local -a vm_args
 	[[ $mode != local ]] || part=100
+	[[ ! -e $dir/$app-$mode-$part-$4.point ]] || return 0
 	mb=$(app_mb "$app")
 	swap=$((PAPER_SWAP / scale))
 	limit=$((mb * 1024 * part / 100))
 	[[ $mode != local ]] || limit=0
-	run=$dir/$app-$mode-$part
+	run=$dir/$app-$mode-$part-$4
 	mode_options "$mode"
 	info "$app of $mb MB, $part % local, $mode"
 	ODRP_NBD_SERVER=$([[ $mode != two-sided ]] || echo "$programs/copy-far") \
@@ -180,6 +194,6 @@ point() {
 		--argjson used_peak "$(word "$run.out" used_peak)" "$point_filter" \
 		"$run.json" >"$run.point" || die "$app, $mode: no numbers"
 	jq -r '"\(.app) \(.mode) local \(.local) % seconds \(.seconds) used/held \(
-		.used_held // "-") cpu \(.cpu // "-") % in \(.swap_in // "-") out \(
+		.used_held // "-") cpu \(.cpu_us // "-") us/page in \(.swap_in // "-") out \(
 		.swap_out // "-") verified \(.verified)"' "$run.point"
 }

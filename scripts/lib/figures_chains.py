@@ -15,14 +15,19 @@ PROGRAMS = ('load', 'mapped_store', 'unmapped_store', 'invalidate')
 COST = os.path.join(TOP, 'docs/results/chains-cost.md')
 
 
-def block(variant, column):
-    """[(x, us)] of the first block of a variant: model us is column -2, paper us -1."""
+def text_of(arguments):
+    """The block of "wrc cost" with these arguments."""
     with open(COST, encoding='utf-8') as f:
-        text = f.read().partition(f'<!-- wrc cost --variant {variant} -->\n')[2]
+        text = f.read().partition(f'<!-- wrc cost {arguments} -->\n')[2]
+    return text.split('```')[1]
+
+
+def block(variant, column):
+    """[(x, y)] of the block of a variant; column 2 is model us, 3 paper us, 4 model M/s."""
     points = []
-    for line in text.split('```')[1].splitlines():
+    for line in text_of(f'--variant {variant}').splitlines():
         # ... model us, slot us, paper us, model M/s and the unit that limits it
-        found = re.search(r'^(\w+) .* ([\d.]+) +[\d.]+ +([\d.]+|-) +[\d.]+ [a-z ]+$', line)
+        found = re.search(r'^(\w+) .* ([\d.]+) +[\d.]+ +([\d.]+|-) +([\d.]+) [a-z ]+$', line)
         if found and found.group(1) in PROGRAMS and found.group(column) != '-':
             points.append((PROGRAMS.index(found.group(1)), float(found.group(column))))
     return points

@@ -60,8 +60,8 @@ class Origins:
                       if s.is_paper() and comparable}
 
     def kind(self, series, x, y):
-        """given, fitted or check; '': the paper has no such number, or it is the paper's."""
-        if series.is_paper() or x not in self.paper.get(series.name(), ()):
+        """given, fitted or check; '': it is no model's, or the paper has no such number."""
+        if series.is_paper() or series.is_measured() or x not in self.paper.get(series.name(), ()):
             return ''
         kinds = {r['kind'] for r, most in self.rules if r['series'] in ('*', series.name())
                  and (most is None or is_number(y) and abs(y / most - 1) <= NEAR)}

@@ -4,7 +4,6 @@ Writes the numbers of figures as docs/results/far-SET.md. For scripts/figures.
 """
 import os
 import re
-import shlex
 import textwrap
 
 import figures_origins
@@ -49,7 +48,9 @@ def commands(runner, figure):
             found.append(runner.args(s, xs[-1] if xs else 0))
     if figure.runs_of:
         return f'The runs are those of figure {figure.runs_of}.'
-    lines = dict.fromkeys(shlex.join(['far', 'bench'] + args) for args in found)
+    lines = dict.fromkeys(figures_run.shown(args) for args in found)
+    if not lines:
+        return ''
     return '\n'.join(['```'] + list(lines) + ['```'])
 
 
@@ -84,8 +85,9 @@ def section(runner, figure, lines, origins, pictures):
     form = by_series if any(s.x_value for s, _ in lines) else by_x
     y_label = '' if form is by_series else f' ({figure.y_label})'
     note = [textwrap.fill(figure.note, 80)] if figure.note else []
-    return '\n\n'.join([f'## {figure.title}{y_label}'] + pictures +
-                       [form(figure, lines, origins)] + note + [commands(runner, figure)])
+    parts = ([f'## {figure.title}{y_label}'] + pictures + [form(figure, lines, origins)] +
+             note + [commands(runner, figure)])
+    return '\n\n'.join(part for part in parts if part)
 
 
 def errors(drawn, origins):
@@ -151,7 +153,8 @@ def save(which, figures, runner, names, drawn, options=()):
                                 [picture(which, figure, runner)]
                                 if figure.name in figures.PICTURES else [])
                         for (figure, lines), o in zip(drawn, origins)] + empty)
-    path = result.save(f'far-{which}', 'model',
+    path = result.save(getattr(figures, 'PAGE', f'far-{which}'),
+                       getattr(figures, 'LABEL', 'model'),
                        ' '.join(['scripts/figures'] + names + ['--save', *options]), [],
                        text)
     print(os.path.relpath(path, result.TOP))

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -23,12 +24,14 @@ class Series:
     """
     One line of a figure. Of the paper: key is its name in the paper's CSV, or known has its
     points. Of "far bench model": point(row) is the (x, y) of a row of its CSV, or None. Else
-    args(x) are the far command's, and value(json) is what is drawn.
+    args(x) are the far command's, or behind APPS those of scripts/bench-apps, and value(json)
+    is what is drawn, or Missing. quick(x): what to run instead with --quick.
     """
     label: str
     key: str = ''
     point: typing.Callable = None
     args: typing.Callable = None
+    quick: typing.Callable = None
     value: typing.Callable = lambda r: r['mops']
     # None: the x that was asked for.
     x_value: typing.Callable = None
@@ -42,6 +45,9 @@ class Series:
 
     def is_paper(self):
         return self.label.endswith('(paper)')
+
+    def is_measured(self):
+        return self.label.endswith('(measured)')
 
 
 @dataclasses.dataclass
@@ -60,6 +66,8 @@ class Figure:
     note: str = ''          # below the table
     # It shows more of the runs of the figure of that name.
     runs_of: str = ''
+    # (label, x) of points on which a model was fitted.
+    fitted: frozenset = frozenset()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +80,31 @@ class Missing:
 
 
 NOT_RUN = 'not run'
+# The first argument of a run in virtual machines; such runs have the host to themselves.
+APPS = 'apps'
+# What those run: a change of it makes the run again.
+APPS_SOURCES = ('scripts/bench-apps', 'scripts/lib/apps.sh', 'tests/workload', 'kmod', 'mnode')
+
+
+def apps_version():
+    """Of what runs in virtual machines."""
+    sha = hashlib.sha256()
+    for source in APPS_SOURCES:
+        path = os.path.join(TOP, source)
+        files = [path] if os.path.isfile(path) else [
+            os.path.join(folder, name) for folder, _, names in os.walk(path) for name in names
+            if name.endswith(('.c', '.h'))]
+        for file in sorted(files):
+            with open(file, 'rb') as f:
+                sha.update(f.read())
+    return sha.hexdigest()[:16]
+
+
+def shown(args):
+    """The command of these arguments, for people."""
+    if args[0] == APPS:
+        return shlex.join(['scripts/bench-apps'] + args[1:])
+    return shlex.join(['far', 'bench'] + args)
 
 
 def unsteady(result):
@@ -113,6 +146,8 @@ class Runner:
         self.quick = quick
         self.jobs = jobs
         self.until = None if minutes is None else time.monotonic() + 60 * minutes
+        self.apps = os.path.join(TOP, 'scripts', 'bench-apps')
+        self.apps_version = apps_version()
         self.failed = {}        # by path: why the run has no results
         self.paper = os.path.join(TOP, 'userspace/bench/paper/smart-framework.csv')
         if not os.access(far, os.X_OK):
@@ -129,6 +164,8 @@ class Runner:
         """The arguments of far bench for a point."""
         if series.point:
             return self.MODEL + (['--every', '5'] if self.quick else [])
+        if self.quick and series.quick:
+            return series.quick(x)
         args = series.args(x)
         if not self.quick:
             return args
@@ -139,8 +176,15 @@ class Runner:
 
     def path(self, args):
         """Where the results of these arguments are kept."""
-        name = hashlib.sha256(' '.join([self.version] + args).encode()).hexdigest()
+        version = self.apps_version if args[0] == APPS else self.version
+        name = hashlib.sha256(' '.join([version] + args).encode()).hexdigest()
         return os.path.join(self.out, 'runs', name[:24])
+
+    def command(self, args, out):
+        """What writes the results of these arguments."""
+        if args[0] == APPS:
+            return [self.apps] + args[1:] + ['--json', out]
+        return [self.far, 'bench'] + args + ['--csv' if args[0] == 'model' else '--json', out]
 
     def run(self, args):
         """
@@ -155,15 +199,14 @@ class Runner:
             return
         if os.path.exists(path + '.new'):
             os.remove(path + '.new')
-        form = '--csv' if args[0] == 'model' else '--json'
-        run = subprocess.run([self.far, 'bench'] + args + [form, path + '.new'],
+        run = subprocess.run(self.command(args, path + '.new'),
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.PIPE, text=True, check=False)
         # "far bench model" answers 1 when it misses a target, and has written all.
         if run.returncode and not (args[0] == 'model' and run.returncode == 1
                                    and os.path.exists(path + '.new')):
             self.failed[path] = reason(run)
-            print(f"figures: far bench {' '.join(args)}: {self.failed[path]}",
+            print(f"figures: {shown(args)}: {self.failed[path]}",
                   file=sys.stderr)
             return
         os.rename(path + '.new', path)
@@ -182,7 +225,11 @@ class Runner:
         todo = [args for path, args in todo.items() if not os.path.exists(path)]
         # The longest first.
         todo.sort(key=lambda args: args[0] != 'model')
-        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+        self.run_some([args for args in todo if args[0] != APPS], self.jobs)
+        self.run_some([args for args in todo if args[0] == APPS], 1)
+
+    def run_some(self, todo, jobs):
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             runs = [pool.submit(self.run, args) for args in todo]
             for n, run in enumerate(concurrent.futures.as_completed(runs), 1):
                 run.result()
@@ -215,7 +262,7 @@ class Runner:
 
     def fitted(self, figure):
         """{(label, x)} of points of "far bench model" on which its profile was fitted."""
-        found = set()
+        found = set(figure.fitted)
         for series in figure.series:
             if series.point and self.path(self.args(series, 0)) not in self.failed:
                 with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
@@ -257,7 +304,10 @@ def quoted(text):
 
 # Filled and open points of one shape, and a colour; as grey they differ, too.
 STYLES = [(7, 6, '#000000'), (5, 4, '#c03000'), (9, 8, '#0060c0'), (13, 12, '#808000'),
-          (11, 10, '#a050c0'), (15, 14, '#606060')]
+          (11, 10, '#a050c0'), (15, 14, '#606060'), (7, 6, '#20a060'), (5, 4, '#e0a000'),
+          (9, 8, '#80c0e0')]
+# Letters of ticks that fit side by side.
+TICKS_MAX = 90
 
 
 def bars(number, count):
@@ -270,8 +320,11 @@ def xtics(figure):
     """What stands below the x axis."""
     if not figure.names:
         return 'set xtics auto'
-    ticks = ', '.join(f'"{name}" {x}' for x, name in enumerate(figure.names))
-    return f'set xtics ({ticks})'
+    # A tick is a format.
+    ticks = ', '.join('"{}" {}'.format(name.replace('%', '%%'), x)
+                      for x, name in enumerate(figure.names))
+    turned = 'rotate by -25 ' if sum(map(len, figure.names)) > TICKS_MAX else ''
+    return f'set xtics {turned}({ticks})'
 
 
 def install():

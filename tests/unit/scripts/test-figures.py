@@ -14,7 +14,9 @@ sys.dont_write_bytecode = True
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'scripts', 'lib'))
 import figures_chains
+import figures_odrp
 import figures_origins
+import figures_queues
 import figures_report
 import figures_run
 import figures_smart_hash
@@ -23,7 +25,7 @@ import figures_smart_trees_more
 import result
 from figures_run import Figure, Missing, Series
 
-SETS = {'chains': figures_chains, 'smart-hash': figures_smart_hash,
+SETS = {'chains': figures_chains, 'odrp': figures_odrp, 'smart-hash': figures_smart_hash,
         'smart-trees': figures_smart_trees,
         'smart-trees-more': figures_smart_trees_more}
 FIGURE = Figure('13a', 'A figure', 'threads', 'Mop/s', [1, 2, 3, 4], [])
@@ -212,6 +214,94 @@ class Test(unittest.TestCase):
         for label, points in series.items():
             if label.endswith('(model)'):
                 self.assertEqual(sorted(points), [0, 1, 2, 3], label)
+
+    def test_queues(self):
+        """One task waits for nobody; many are as fast as the busiest station."""
+        rate, busy = figures_queues.mva(1, 5, 3, [1, 1])
+        self.assertAlmostEqual(rate, 0.1)
+        self.assertAlmostEqual(busy[0], 0.1)
+        # Two tasks and no time to think: of two stations each is busy for 2/3.
+        self.assertAlmostEqual(figures_queues.mva(2, 0, 0, [1, 1])[0], 2 / 3)
+        rate, busy = figures_queues.mva(1000, 5, 3, [1, 2])
+        self.assertAlmostEqual(rate, 0.5, 5)
+        self.assertAlmostEqual(busy[1], 1, 5)
+
+    def test_odrp_model(self):
+        """What the paper says and nothing was fitted on is not far off."""
+        time = figures_odrp.overhead
+        self.assertAlmostEqual(time('two-sided', 8), 6.05, 1)
+        self.assertTrue(2.6 < time('dynamic', 8) < 4.1, time('dynamic', 8))
+        self.assertTrue(3.3 < figures_odrp.by_tasks('two-sided', 20) < 5)
+        self.assertTrue(1.5 < figures_odrp.by_tasks('dynamic', 20) < 2.2)
+        self.assertTrue(1.03 < time('paper', 4) < 1.08, time('paper', 4))
+        for nodes in figures_odrp.NODES:
+            self.assertLess(time('armed-known', nodes), time('paper', nodes))
+
+    def test_odrp_values(self):
+        result = {'points': [
+            {'mode': 'static', 'status': 0, 'seconds': 4, 'rate': None, 'used_held': 0.3},
+            {'mode': 'chain', 'status': 0, 'seconds': 5, 'rate': None, 'used_held': 0.7},
+            {'mode': 'nbd', 'status': 0, 'seconds': 6, 'rate': None, 'used_held': None},
+            {'mode': 'key', 'status': 124, 'seconds': None, 'rate': None, 'used_held': None}]}
+        self.assertEqual(figures_odrp.slower('chain')(result), 1.25)
+        self.assertEqual(figures_odrp.field('chain', 'used_held')(result), 0.7)
+        for mode, text in (('key', 'failed'), ('zram', 'not run')):
+            self.assertEqual(str(figures_odrp.slower(mode)(result)), text)
+            self.assertEqual(str(figures_odrp.field(mode, 'used_held')(result)), text)
+        self.assertEqual(str(figures_odrp.field('nbd', 'used_held')(result)), '-')
+        for p, rate in zip(result['points'], (100, 80)):
+            p['rate'] = rate
+        self.assertEqual(figures_odrp.slower('chain')(result), 1.25)
+
+    def test_odrp_runs(self):
+        """Each run is a command that bench-apps takes; a quick one is smaller."""
+        for x in figures_odrp.XS:
+            args = figures_odrp.run(x)
+            quick = figures_odrp.less(args)
+            self.assertEqual(args[0], figures_run.APPS)
+            self.assertEqual(len(args), len(quick))
+            scale = args.index('--scale') + 1
+            self.assertGreater(int(quick[scale]), int(args[scale]))
+        for name, points in [(f.name, s.known) for f in figures_odrp.FIGURES
+                             for s in f.series if not s.args]:
+            self.assertTrue(points, name)
+
+    def test_apps(self):
+        """A run in virtual machines is of bench-apps, and is kept."""
+        figure = Figure('f', 'A figure', 'x', 's', [0, 1], [
+            Series('a (measured)', args=lambda x: ['apps', '--local', str(x)],
+                   value=figures_odrp.field('chain', 'seconds'))])
+        with tempfile.TemporaryDirectory() as top:
+            fake = os.path.join(top, 'bench')
+            with open(fake, 'w', encoding='utf-8') as f:
+                f.write('#!/bin/sh\n[ $2 = 1 ] || exit 1\necho run >>"$0.count"\n'
+                        'echo \'{"points": [{"mode": "chain", "status": 0, "seconds": 9}]}\' >"$4"\n')
+            os.chmod(fake, 0o755)
+            runner = figures_run.Runner(fake, top, False, 2)
+            runner.apps = fake
+            kept, figures_run.gnuplot = figures_run.gnuplot, lambda script: None
+            try:
+                runner.run_all([figure])
+                runner.run_all([figure])
+                points = runner.figure('s', figure)[0][1]
+            finally:
+                figures_run.gnuplot = kept
+            with open(fake + '.count', encoding='utf-8') as f:
+                self.assertEqual(f.read(), 'run\n')
+        self.assertEqual((str(points[0][1]), points[1]), ('failed: exit status 1', (1, 9)))
+
+    def test_measured(self):
+        """A measured number is no model's: it has neither mark nor error."""
+        lines = [(Series('a (measured)'), [(1, 2.0)]), LINES[1]]
+        self.assertEqual(origins(lines, ()).mark(lines[0][0], 3, 110.0), '')
+        self.assertIsNone(origins(lines, ()).errors())
+
+    def test_names(self):
+        """Many names are turned, and a per cent is one."""
+        figure = Figure('f', 'A figure', 'x', 's', [0], [], names=('a 50 %',))
+        self.assertEqual(figures_run.xtics(figure), 'set xtics ("a 50 %%" 0)')
+        figure.names = ('a' * 50, 'b' * 50)
+        self.assertIn('rotate', figures_run.xtics(figure))
 
     def test_bars(self):
         """A figure with names has bars, side by side; a line without a number is no bar."""
