@@ -27,7 +27,8 @@ TITLES = {'static': 'static', 'dynamic': 'dynamic, 2 MB', 'two-sided': 'two-side
           'direct': 'direct slabs', 'key': 'keys', 'chain': 'chains', 'nbd': 'NBD',
           'zram': 'zram'}
 # With the divisor of the paper's working set, and of a quick run.
-APPS = {'quicksort': (32, 256)}
+APPS = {'quicksort': (32, 256), 'kmeans': (32, 256), 'pagerank': (128, 1000),
+        'betweenness': (128, 1000)}
 # Each third is in a quick run.
 POINTS = [(app, local) for app in APPS for local in (50, 75)]
 QUICK_MODES = 'local chain key direct dynamic static two-sided'
