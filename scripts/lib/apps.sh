@@ -33,21 +33,82 @@ app_mb() {
 	echo $(($(app_paper_mb "$1") / scale))
 }
 
-# app_program APP: what is put into the guest for it.
-app_program() {
+# app_lacks APP: the first package's program that it needs and that is not here.
+app_lacks() {
+	local program
+	case $1 in
+	redis) set -- redis-server redis-benchmark redis-cli ;;
+	memcached) set -- memcached memcaslap ;;
+	*) return 1 ;;
+	esac
+	for program; do
+		command -v "$program" >/dev/null || {
+			echo "$program"
+			return
+		}
+	done
+	return 1
+}
+
+# app_programs APP: what is put into the guest for it, a line each.
+app_programs() {
 	case $1 in
 	quicksort) echo "$programs/qsort-far" ;;
+	redis) command -v redis-server redis-benchmark redis-cli ;;
+	memcached) command -v memcached memcaslap ;;
 	*) echo "$programs/$1-far" ;;
 	esac
 }
 
-# app_command APP: what the guest's shell runs in the group.
+# A server alone is in the group. Values of 1000 bytes, keys at random, so not all are there: all are written, some are
+# read, and then each is what was written.
+# shellcheck disable=SC2016  # for the guest's shell
+redis_guest='
+keys=$((mb * 900))
+cli() {
+	redis-cli -s /tmp/redis "$@"
+}
+in_group redis-server --port 0 --unixsocket /tmp/redis --save "" >/tmp/redis.log 2>&1 &
+until cli ping >/tmp/pong 2>&1; do
+	usleep 100000
+done
+redis-benchmark -s /tmp/redis -t set -r $keys -n $((keys * 3 / 2)) -P 8 -d 1000 -q >/tmp/set 2>&1
+redis-benchmark -s /tmp/redis -t get -r $keys -n $((keys / 2)) --csv 2>&1 |
+	sed -n "s/^\"GET\",\"\([0-9.]*\)\".*/ops_s=\1/p"
+n=$(cli eval "local n = 0 local first
+	for _, k in ipairs(redis.call(\"keys\", \"key:*\")) do
+		local v = redis.call(\"get\", k)
+		first = first or v
+		if v ~= first or #v ~= 1000 then return -1 end
+		n = n + 1
+	end
+	return n" 0)
+cli shutdown >/dev/null 2>&1
+wait
+[ "$n" -gt $((keys / 2)) ] && echo verified=yes || echo verified=no'
+
+# Values of 3000 bytes, as many sets as gets; a part of the answers is compared.
+# shellcheck disable=SC2016  # for the guest's shell
+memcached_guest='
+items=$((mb * 300))
+in_group memcached -u root -l 127.0.0.1 -t 1 -m $((mb * 2)) >/tmp/memcached.log 2>&1 &
+usleep 500000
+printf "key\n24 24 1\nvalue\n3000 3000 1\ncmd\n0 0.5\n1 0.5\n" >/tmp/memcaslap.conf
+memcaslap -s 127.0.0.1:11211 -T 1 -c $((items / 1024 + 1)) -w 1k -x $((items * 3)) -v 0.05 \
+	-F /tmp/memcaslap.conf >/tmp/memcaslap.out 2>&1
+kill $!
+sed -n "s/.* TPS: \([0-9]*\) .*/ops_s=\1/p" /tmp/memcaslap.out
+grep -q "^verify_failed: 0$" /tmp/memcaslap.out && echo verified=yes || echo verified=no'
+
+# app_command APP: what the guest's shell runs; in_group runs a program in the group.
 app_command() {
 	local mb
 	mb=$(app_mb "$1")
 	case $1 in
-	quicksort) echo "exec qsort-far --size=${mb}M" ;;
-	*) echo "exec $1-far --size=${mb}M" ;;
+	quicksort) echo "in_group qsort-far --size=${mb}M" ;;
+	redis) echo "mb=$mb$redis_guest" ;;
+	memcached) echo "mb=$mb$memcached_guest" ;;
+	*) echo "in_group $1-far --size=${mb}M" ;;
 	esac
 }
 
@@ -57,7 +118,8 @@ apps_build() {
 		tests/workload/copy-far)
 	programs=$(userspace_dir)/tests/workload
 	for app in $apps; do
-		targets+=("tests/workload/$(basename "$(app_program "$app")")")
+		[[ $app = redis || $app = memcached ]] ||
+			targets+=("tests/workload/$(basename "$(app_programs "$app")")")
 	done
 	build_userspace "${targets[@]}"
 }
@@ -93,8 +155,10 @@ esac
 group=/sys/fs/cgroup/app
 mkdir $group
 [ $limit = 0 ] || echo ${limit}K >$group/memory.max
+printf "#!/bin/sh\necho \$\$ >$group/cgroup.procs\nexec \"\$@\"\n" >/x/in_group
+chmod +x /x/in_group
 status=0
-watch-far sh -c "echo \$\$ >$group/cgroup.procs; $command" || status=$?
+watch-far sh -c "$command" || status=$?
 if [ $mode = static ]; then
 	swapoff /mnt/swap
 	umount /mnt
@@ -166,7 +230,7 @@ def median: map(select(. != null)) | sort | length as $n |
 # $dir/APP-MODE-LOCAL-ROUND.point, unless it is there.
 point() {
 	local app=$1 mode=$2 part=$3 mb swap limit run status
-	local -a vm_args
+	local -a vm_args adds
 	[[ $mode != local ]] || part=100
 	[[ ! -e $dir/$app-$mode-$part-$4.point ]] || return 0
 	mb=$(app_mb "$app")
@@ -175,11 +239,12 @@ point() {
 	[[ $mode != local ]] || limit=0
 	run=$dir/$app-$mode-$part-$4
 	mode_options "$mode"
+	mapfile -t adds < <(app_programs "$app" | sed 's/^/--add=/')
 	info "$app of $mb MB, $part % local, $mode"
 	ODRP_NBD_SERVER=$([[ $mode != two-sided ]] || echo "$programs/copy-far") \
 	attended "$top/scripts/vm" run --kernel "$kernel" --cpus 1 \
 		--mem $((mb * 3 / 2 + 160))M --swap "${swap}M" --timeout 900 \
-		--json "$run.json" --add "$programs/watch-far" --add "$(app_program "$app")" \
+		--json "$run.json" --add "$programs/watch-far" "${adds[@]}" \
 		"${vm_args[@]}" -- sh -c "$app_guest" sh "$mode" "$swap" "$limit" \
 		"$(app_command "$app")" >"$run.out" </dev/null
 	status=$?

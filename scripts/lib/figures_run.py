@@ -132,7 +132,7 @@ def paper_points(path, figure, series):
 class Runner:
     """
     quick: every third point, fewer keys, shorter runs. jobs: runs at a time. minutes: no
-    run begins later; None: all are run.
+    run begins later; None: all are run. shrink: runs in virtual machines are smaller.
     """
 
     MODEL = ['model', '--summary']
@@ -140,11 +140,12 @@ class Runner:
     QUICK_KEYS = 100000
     QUICK_OPS = 300000
 
-    def __init__(self, far, out, quick, jobs, minutes=None):
+    def __init__(self, far, out, quick, jobs, minutes=None, shrink=1):
         self.far = far
         self.out = out
         self.quick = quick
         self.jobs = jobs
+        self.shrink = shrink
         self.until = None if minutes is None else time.monotonic() + 60 * minutes
         self.apps = os.path.join(TOP, 'scripts', 'bench-apps')
         self.apps_version = apps_version()
@@ -164,14 +165,19 @@ class Runner:
         """The arguments of far bench for a point."""
         if series.point:
             return self.MODEL + (['--every', '5'] if self.quick else [])
-        if self.quick and series.quick:
-            return series.quick(x)
-        args = series.args(x)
+        args = series.quick(x) if self.quick and series.quick else series.args(x)
+        if args[0] == APPS:
+            return self.shrunk(args)
         if not self.quick:
             return args
         less = {'--ms': self.QUICK_MS, '--warm-ms': self.QUICK_MS,
                 '--keys': self.QUICK_KEYS, '--ops': self.QUICK_OPS}
         return [str(min(int(arg), less[before])) if before in less else arg
+                for before, arg in zip([''] + args, args)]
+
+    def shrunk(self, args):
+        """Arguments of bench-apps for smaller working sets."""
+        return [str(min(999, int(arg) * self.shrink)) if before == '--scale' else arg
                 for before, arg in zip([''] + args, args)]
 
     def path(self, args):

@@ -16,7 +16,7 @@
 const char *argp_program_version = "kmeans-far 1";
 
 #define DIM		8
-#define CENTRES		8
+#define CENTRES		4
 /* A point is at most so far from its centre, in each coordinate; centres are SPREAD apart. */
 #define NEAR		1000
 #define SPREAD		100000
@@ -32,7 +32,7 @@ struct options {
 static const struct option_row rows[] = {
 	{ "size", 's', "BYTES", "memory of the points (32M)",
 	  OPTION_NUMBER, offsetof(struct options, bytes), 4 * PAGE_BYTES, 1ull << 40 },
-	{ "steps", 'n', "N", "how many, also when no centre moves any more (5)",
+	{ "steps", 'n', "N", "how many, also when no centre moves any more (3)",
 	  OPTION_NUMBER, offsetof(struct options, steps), 2, 1000 },
 	{ "seed", 'r', "N", "which points (1)",
 	  OPTION_NUMBER, offsetof(struct options, seed), 0, UINT64_MAX },
@@ -141,7 +141,7 @@ static bool verify(const struct point *points, uint64_t nr, const struct point *
 
 int main(int argc, char **argv)
 {
-	struct options o = { .bytes = 32 << 20, .steps = 5, .seed = 1 };
+	struct options o = { .bytes = 32 << 20, .steps = 3, .seed = 1 };
 	struct point centres[CENTRES], *points;
 	uint64_t nr, sum, i;
 	double start;

@@ -262,6 +262,10 @@ class Test(unittest.TestCase):
             self.assertEqual(len(args), len(quick))
             scale = args.index('--scale') + 1
             self.assertGreater(int(quick[scale]), int(args[scale]))
+            runner = figures_run.Runner.__new__(figures_run.Runner)
+            runner.shrink = 3
+            self.assertEqual(int(runner.shrunk(args)[scale]), 3 * int(args[scale]))
+            self.assertEqual(runner.shrunk(args)[:scale], args[:scale])
         for name, points in [(f.name, s.known) for f in figures_odrp.FIGURES
                              for s in f.series if not s.args]:
             self.assertTrue(points, name)

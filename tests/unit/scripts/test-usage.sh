@@ -66,6 +66,7 @@ refused "--build '/nowhere': expected" bench-chains --build /nowhere
 refused "'smart': expected one of chains, smart-hash" figures smart
 refused "'smart-hash/x': smart-hash has 3-read" figures smart-hash/x
 refused "--jobs 0: expected 1 or more" figures --jobs 0
+refused "--shrink 0: expected a number" figures --shrink 0
 refused "--save: expected without --quick" figures --save --quick
 refused "'x': expected a number of operations" far-agent-cpu 5 x
 refused "'check-x': expected names of checks" style/run check-x
