@@ -50,7 +50,7 @@ void *snic_table_next(const struct snic_table *t, uint32_t *pos);
  */
 #define SNIC_FIRST_SLOT		0x100
 #define SNIC_KEY_VARIANT	0xffu
-#define SNIC_OBJECT_BITS	15
+#define SNIC_OBJECT_BITS	16
 #define SNIC_KEY_SHIFT		8
 
 static inline void *snic_table_at(const struct snic_table *t, uint32_t nr,
