@@ -144,8 +144,7 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 	 * ring position yet: the slack must cover all queues. */
 	if (!attr->direct && hello->queue > m->slack)
 		hello->queue = m->slack;
-	if (!manager_metadata_admits(m, share, sess_metadata(&m->pool, hello->nr_slots,
-							    attr))) {
+	if (!manager_metadata_admits(m, share, sess_metadata(hello->nr_slots, attr))) {
 		share->refused++;
 		return hello_refuse(no, ODRP_WIRE_E_NOMEM, 0);
 	}

@@ -7,7 +7,6 @@
 /* head and tail have cache lines of their own, behind the ring */
 #define HEAD_OFF	0
 #define TAIL_OFF	128
-#define COUNTERS_LEN	4096
 
 static uint64_t slots_len(const struct ring *ring)
 {
@@ -31,7 +30,7 @@ int ring_init(struct ring *ring, struct nic *nic, uint32_t pdn,
 	int r;
 
 	*ring = (struct ring){ .nic = nic, .log_len = ring_log_len(pages) };
-	r = mem_map(slots_len(ring) + COUNTERS_LEN, 0, &ring->mem);
+	r = mem_map(ring_len(pages), 0, &ring->mem);
 	if (r)
 		return r;
 	end = (char *)ring->mem.va + slots_len(ring);
@@ -40,7 +39,7 @@ int ring_init(struct ring *ring, struct nic *nic, uint32_t pdn,
 	ring->tail = (uint64_t *)(end + TAIL_OFF);
 	*ring->head = *ring->tail = RING_IOVA;
 	r = nic->ops->mr_reg(nic, pdn, ring->mem.va,
-			     slots_len(ring) + COUNTERS_LEN, RING_IOVA,
+			     ring_len(pages), RING_IOVA,
 			     NIC_ALL, &ring->key);
 	if (r)
 		mem_unmap(&ring->mem);

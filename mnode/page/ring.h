@@ -22,6 +22,7 @@
 #define RING_IOVA		(1ull << 40)
 #define RING_SLOT		8u
 #define RING_MIN_LOG_LEN	12
+#define RING_COUNTERS_LEN	4096u
 
 /*
  * log2 of the bytes of a ring for that many pages.  At least half of the slots stay
@@ -34,6 +35,12 @@ static inline uint8_t ring_log_len(uint64_t pages)
 	while ((1ull << log) / RING_SLOT < 2 * pages)
 		log++;
 	return log;
+}
+
+/* Bytes of a ring for so many pages, with its counters. */
+static inline uint64_t ring_len(uint64_t pages)
+{
+	return (1ull << ring_log_len(pages)) + RING_COUNTERS_LEN;
 }
 
 static inline uint64_t ring_slots(uint8_t log_len)

@@ -170,17 +170,14 @@ static void free_lists(struct sess *s)
 
 /* Room for all pages that the session may be lent, and for pages that a broken store has
  * left in the table instead of its register. */
-static int make_ring(struct sess *s, bool direct)
+static uint64_t ring_room(const struct sess_attr *attr)
 {
-	return ring_init(&s->ring, s->pool->nic, s->pool->pdn,
-			 direct ? 1 : s->lease.cap + s->lease.slack + s->claim);
+	return attr->direct ? 1 : attr->lease.cap + attr->lease.slack + attr->claim;
 }
 
-uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots,
-		       const struct sess_attr *attr)
+uint64_t sess_metadata(uint64_t nr_slots, const struct sess_attr *attr)
 {
-	/* the table, and a ring with room for all pages twice */
-	uint64_t bytes = nr_slots * sizeof(__be64) + 2 * pool->pages * sizeof(__be64);
+	uint64_t bytes = nr_slots * sizeof(__be64) + ring_len(ring_room(attr));
 	uint64_t keys = (nr_slots + WRC_KEY_SLOTS - 1) / WRC_KEY_SLOTS;
 
 	/* of each slab its record, the entry of the table, the key, and two bits */
@@ -205,7 +202,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	s->wire_id = attr->wire_id;
 	s->owner = attr->owner;
 	s->claim = attr->claim;
-	s->metadata = sess_metadata(pool, hello->nr_slots, attr);
+	s->metadata = sess_metadata(hello->nr_slots, attr);
 	s->lease = attr->lease;
 	s->pool = pool;
 	s->nr_queues = hello->queue;
@@ -227,7 +224,7 @@ int sess_new(struct pool *pool, const struct hello *hello,
 	r = make_tt(s, attr->direct);
 	if (r)
 		goto free_sess;
-	r = make_ring(s, attr->direct);
+	r = ring_init(&s->ring, pool->nic, pool->pdn, ring_room(attr));
 	if (r)
 		goto free_table;
 	r = make_admin(s, attr->direct);

@@ -200,8 +200,8 @@ struct sess_attr {
 };
 
 /* Bytes that a session takes outside the pool, as far as they grow with its slots and with
- * the pool: table, ring, keys. */
-uint64_t sess_metadata(const struct pool *pool, uint64_t nr_slots, const struct sess_attr *attr);
+ * its lease: table, ring, keys. */
+uint64_t sess_metadata(uint64_t nr_slots, const struct sess_attr *attr);
 /* Makes a session in state OPENING.  hello: checked, of role admin. */
 int sess_new(struct pool *pool, const struct hello *hello,
 	     const struct sess_attr *attr, struct sess **ret_sess);

@@ -177,6 +177,22 @@ static void test_metadata(void **state)
 	bed_close(&bed);
 }
 
+/* The ring of a small device is small, however large the pool is. */
+static void test_metadata_of_a_ring(void **state)
+{
+	struct cnode_refusal no;
+	const struct sess *s;
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.pool = 1 << 30;
+	bed_open(&bed, &o, 1);
+	assert_int_equal(open_node(0, 64, &no), 0);
+	s = bed.m.sess[0];
+	assert_in_range(s->metadata, s->ring.mem.len, s->ring.mem.len + 4096);
+	bed_close(&bed);
+}
+
 /* A name that has much of it is refused more while others are not. */
 static void test_metadata_of_a_name(void **state)
 {
@@ -204,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_attachments),
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_metadata_of_a_ring),
 		cmocka_unit_test(test_metadata_of_a_name),
 	};
 
