@@ -211,6 +211,8 @@ static int adopt_session(struct manager *m, uint16_t owner)
 	s->drain = m->draining;
 	m->stock.claimed += s->claim;
 	m->sess[m->nr_sess++] = s;
+	sess_join(s, &m->tally);
+	share->places++;
 	m->sess_adopted++;
 	raise_limits(&m->limits, s);
 	log_info("session %" PRIu64 " of the agent before this one: %" PRIu64 " pages, "
@@ -260,7 +262,7 @@ bool adopt_some(struct manager *m)
 	unsigned int i;
 	int r;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; m->tally.state[SESS_RESTORING] && i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
 		if (s->state != SESS_RESTORING)

@@ -82,9 +82,8 @@ static void conn_free(struct manager *m, struct sess *s, unsigned int number,
 
 	take_over(m, s, number, chain);
 	s->executed[chain] += q->executed;
-	s->queues[number][chain] = NULL;
 	manager_health_forget(m, s);
-	queue_free(q);
+	queue_free(sess_take_queue(s, number, chain));
 	lend_gone(&m->lender, s);
 }
 
@@ -101,12 +100,9 @@ void manager_conn(struct manager *m, struct sess *s, unsigned int number,
 		[CONN_DO_STOP] = conn_stop,
 		[CONN_DO_FREE] = conn_free,
 	};
-	struct queue *q = s->queues[number][chain];
-	enum conn_action action;
+	enum conn_action action = sess_conn_event(s, s->queues[number][chain], event);
 
-	s->nr_closing -= conn_is_closing(q->state);
-	action = conn_step(&q->state, event, s->id);
-	s->nr_closing += conn_is_closing(q->state);
+	m->stirred = true;
 	actions[action](m, s, number, chain);
 }
 
@@ -121,7 +117,7 @@ bool manager_close_some(struct manager *m)
 	unsigned int i, n, c, left = CLOSE_STEP;
 	struct queue *q;
 
-	for (i = 0; i < m->nr_sess && left; i++) {
+	for (i = 0; m->tally.closing && i < m->nr_sess && left; i++) {
 		if (!m->sess[i]->nr_closing)
 			continue;
 		sess_for_each_queue(m->sess[i], n, c, q) {
@@ -140,6 +136,8 @@ void manager_tick_conns(struct manager *m, struct sess *s)
 	unsigned int n, c;
 	struct queue *q;
 
+	if (!s->nr_unstopped)
+		return;
 	sess_for_each_queue(s, n, c, q)
 		manager_conn(m, s, n, c, CONN_EV_TICK);
 }

@@ -119,7 +119,7 @@ static int share_limit_newcomer(struct manager *m, struct share *share, struct h
 	 * places. */
 	if (!most)
 		most = manager_sessions_of(m, share);
-	if (manager_places_of(m, share) >= most + ENDING_MOST) {
+	if (share->places >= most + ENDING_MOST) {
 		share->refused++;
 		return hello_refuse(no, ODRP_WIRE_E_BUSY, 0);
 	}
@@ -165,6 +165,8 @@ static int sess_add(struct manager *m, struct asked *asked, struct share *share,
 	sess_bind_pass(m, s, asked);
 	keep_next_id(&m->keep, ++m->next_id);
 	m->sess[m->nr_sess++] = s;
+	sess_join(s, &m->tally);
+	share->places++;
 	return 0;
 }
 
@@ -515,7 +517,7 @@ static int asked_open_queue(struct manager *m, const struct asked *asked,
 	r = queue_make(m, s, hello, &q);
 	if (r)
 		return hello_refuse_errno(no, r);
-	s->queues[hello->queue][hello->chain] = q;
+	sess_add_queue(s, hello->queue, hello->chain, q);
 	if (q->arming) {
 		q->asked = asked_copy(asked);
 		if (q->asked)
@@ -559,6 +561,8 @@ static bool sess_arm_some(struct manager *m, struct sess *s)
 	unsigned int n, c;
 	struct queue *q;
 
+	if (!s->nr_arming)
+		return false;
 	sess_for_each_queue(s, n, c, q) {
 		if (q->state != CONN_ARMING)
 			continue;
@@ -572,7 +576,7 @@ bool manager_arm_some(struct manager *m)
 {
 	unsigned int i;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; m->tally.arming && i < m->nr_sess; i++) {
 		if (!sess_arm_some(m, m->sess[(m->next_arm + i) % m->nr_sess]))
 			continue;
 		m->next_arm += i + 1;
@@ -697,7 +701,7 @@ bool manager_open_some(struct manager *m)
 {
 	unsigned int i;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; m->tally.state[SESS_OPENING] && i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_OPENING) {
 			sess_open(m, m->sess[i]);
 			return true;
@@ -761,6 +765,7 @@ void manager_events(struct manager *m)
 	for (i = 0; i < EVENTS_STEP; i++) {
 		if (m->nic->ops->event(m->nic, &ev))
 			break;
+		m->stirred = true;
 		if (ev.type != NIC_REQUEST) {
 			if (!spaces_gone(&m->spaces, &ev) && ev.type == NIC_GONE)
 				conn_gone(m, ev.id);

@@ -561,7 +561,8 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 		return r;
 	m->sess = calloc(max_sessions(m), sizeof(*m->sess));
 	m->leases = calloc(max_sessions(m), sizeof(*m->leases));
-	if (!m->sess || !m->leases) {
+	m->handles = calloc(max_sessions(m), 2 * sizeof(*m->handles));
+	if (!m->sess || !m->leases || !m->handles) {
 		r = complain(why, -ENOMEM, "sessions");
 		goto free_sess;
 	}
@@ -619,6 +620,7 @@ close_spaces:
 	spaces_close(&m->spaces);
 free_sess:
 	keep_close(&m->keep);
+	free(m->handles);
 	free(m->leases);
 	free(m->sess);
 	return r;
@@ -644,6 +646,7 @@ void manager_fini(struct manager *m)
 	pool_fini(&m->pool);
 	keep_close(&m->keep);
 	spaces_close(&m->spaces);
+	free(m->handles);
 	free(m->leases);
 	free(m->sess);
 }

@@ -41,18 +41,6 @@ unsigned int manager_sessions_of(const struct manager *m, const struct share *sh
 	return nr;
 }
 
-unsigned int manager_places_of(const struct manager *m, const struct share *share)
-{
-	const struct sess *old;
-	unsigned int i, nr = 0;
-
-	for (i = 0; i < m->nr_sess; i++)
-		nr += m->sess[i]->share == share;
-	for (old = m->old; old; old = old->next_old)
-		nr += old->share == share;
-	return nr;
-}
-
 uint64_t manager_connections_of(const struct manager *m, const struct share *share)
 {
 	struct spaces_use use = spaces_use_of(&m->spaces, share->limits.name);
@@ -313,7 +301,7 @@ static bool share_needed(void *arg, const struct share *share)
 {
 	const struct manager *m = arg;
 
-	return manager_places_of(m, share) ||
+	return share->places ||
 	       spaces_use_of(&m->spaces, share->limits.name).attaches;
 }
 

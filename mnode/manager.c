@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Per-tick work: heartbeats, leases, ends of sessions.  manager-init.c has the set-up. */
+/* Ends of sessions, grants, and the work of each turn.  manager-init.c has the set-up,
+ * manager-beat.c what is done by the clock. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -129,20 +130,6 @@ uint64_t manager_held_pages(const struct manager *m)
 	return m->pool.pages - m->spaces.nr_pages - lend_pages(&m->lender);
 }
 
-/* Counts the pages of sessions that were there for so long. */
-static void use_tick(struct manager *m, uint32_t elapsed_ms)
-{
-	uint64_t used = 0;
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++) {
-		sess_count_use(m->sess[i], elapsed_ms);
-		used += m->sess[i]->use.used;
-	}
-	if (m->nr_sess)
-		use_count(&m->use, used, manager_held_pages(m), elapsed_ms);
-}
-
 /* Closes the connections; manager_work() stops the chains: see sess_has_no_chains(). */
 static void disconnect(struct manager *m, struct sess *s)
 {
@@ -219,6 +206,7 @@ static void sess_retire(struct manager *m, struct sess *s, enum sess_event event
 		m->executed[c] += s->executed[c];
 	for (i = 0; m->sess[i] != s; i++)
 		;
+	sess_leave(s);
 	memmove(&m->sess[i], &m->sess[i + 1],
 		(--m->nr_sess - i) * sizeof(m->sess[0]));
 	log_info("session %" PRIu64 ": all pages are back, %" PRIu64 " free",
@@ -242,6 +230,7 @@ void manager_sess(struct manager *m, struct sess *s, enum sess_event event)
 		[SESS_DO_REFUSE] = sess_refuse,
 	};
 
+	m->stirred = true;
 	actions[sess_event(s, event)](m, s, event);
 }
 
@@ -277,6 +266,7 @@ void manager_drain(struct manager *m, bool on)
 	log_notice("%s, as the operator asks; sessions: %u", on ? "draining" :
 		   "not draining any more", m->nr_sess);
 	m->draining = on;
+	m->stirred = true;
 	keep_draining(&m->keep, on);
 	for (i = 0; i < m->nr_sess; i++)
 		m->sess[i]->drain = on;
@@ -304,88 +294,7 @@ void manager_pause(struct manager *m)
 			manager_sess(m, m->sess[i], SESS_EV_PAUSE);
 }
 
-/* ---- heartbeats ------------------------------------------------------------------ */
-
-/* Evicts a compute node that owes pages for longer than it may be silent: no request
- * takes that long, so it uses pages that it was not given, or does not take its answers. */
-static void debt_check(struct manager *m, struct sess *s,
-		       uint32_t elapsed_ms)
-{
-	if (!s->nr_taken && !s->held.waiting &&
-	    lend_about(s) <= lend_goal(s)) {
-		s->owing_ms = 0;
-		return;
-	}
-	/* Pages that wait for the lender, which asks a few queues in a turn, or for its fence
-	 * are no debt of the compute node. */
-	if (s->held.waiting && (!s->held.marked || m->lender.fence.settled < s->ended))
-		return;
-	s->owing_ms += elapsed_ms;
-	if (s->owing_ms <= sess_dead_ms(s, m->conf))
-		return;
-	log_warning("session %" PRIu64 ": the compute node still uses more "
-		    "pages than the lease that it has confirmed; evicting it", s->id);
-	manager_kill(m, s, WHY_EVICTED);
-}
-
-/* A store has met an empty ring position: the compute node has used more than it was
- * lent, or invalidates have overtaken each other too often.  Stops all chains of the
- * session; its ring is put in order when it is resumed. */
-static void order_check(struct manager *m, struct sess *s)
-{
-	if (s->damage != DAMAGE_RING || s->state != SESS_ATTACHED)
-		return;
-	log_notice("session %" PRIu64 ": the free ring is empty; all chains "
-		   "of the session stop until the compute node resumes it", s->id);
-	manager_detach(m, s);
-}
-
-/* One wrong MAC may be a torn read.  Two in a row are a forgery. */
-static void macs_check(struct sess *s)
-{
-	if (s->wrong_macs < 2 || !log_first(&s->logged, SESS_LOG_FORGED))
-		return;
-	log_warning("session %" PRIu64 ": a heartbeat has a wrong MAC, and stays so: "
-		    "somebody else has written it; it counts for nothing", s->id);
-}
-
-static void beat_check(struct manager *m, struct sess *s, uint32_t elapsed_ms)
-{
-	if (sess_look(s, elapsed_ms))
-		sess_setup(s, SETUP_EV_SEEN);
-	sess_keep_changes(s);
-	if (s->damage == DAMAGE_TABLE) {
-		log_warning("session %" PRIu64 ": the compute node sent two requests "
-			    "for one slot at the same time; evicting it", s->id);
-		manager_kill(m, s, WHY_EVICTED);
-		return;
-	}
-	if (s->slabs.failed) {
-		log_error("session %" PRIu64 ": this NIC does not destroy the key of a slab "
-			  "that the compute node has given back (%s); evicting it", s->id,
-			  strerror(-s->slabs.failed));
-		manager_kill(m, s, WHY_EVICTED);
-		return;
-	}
-	if (s->silent_ms > sess_dead_ms(s, m->conf)) {
-		manager_kill(m, s, WHY_DEAD);
-		return;
-	}
-	if (!sess_attached(s))
-		return;
-	if (sess_poll_ctl(s)) {
-		manager_lost(m, s);
-		return;
-	}
-	macs_check(s);
-	if (s->lease.overdrawn && log_first(&s->logged, SESS_LOG_OVERDRAWN))
-		log_warning("session %" PRIu64 ": reports %" PRIu64 " pages in "
-			    "use and a lease of %" PRIu64 ", but was granted %"
-			    PRIu64, s->id, s->lease.used, s->lease.held,
-			    s->lease.ceiling);
-	debt_check(m, s, elapsed_ms);
-	order_check(m, s);
-}
+/* ---- grants --------------------------------------------------------------------- */
 
 /* True if a grant is to be written now.  A larger lease is granted only when its pages
  * are in the ring.  A slab that was made later than its lease was granted needs another
@@ -411,7 +320,7 @@ static bool may_be_granted(const struct manager *m, struct sess *s)
 	return lease_promise_stands(l);
 }
 
-static void send_grants(struct manager *m)
+void manager_send_grants(struct manager *m)
 {
 	unsigned int i;
 
@@ -426,89 +335,6 @@ static void send_grants(struct manager *m)
 			log_warning("session %" PRIu64 ": the agent cannot write a grant: "
 				    "%s", s->id, strerror(-r));
 	}
-}
-
-static bool pass_needed(void *arg, const struct pass *pass)
-{
-	const struct manager *m = arg;
-	unsigned int i;
-
-	for (i = 0; i < m->nr_sess; i++) {
-		const struct sess *s = m->sess[i];
-
-		if (s->state == SESS_ENDING)
-			continue;
-		if (s->handle == pass->handle ||
-		    (s->waiting && s->waiting->handle == pass->handle))
-			return true;
-	}
-	return spaces_go_by(&m->spaces, pass->handle);
-}
-
-/* Logs whom the NIC has refused. */
-static void refusals_note(struct manager *m)
-{
-	bool (*take)(struct nic *nic, struct nic_refusal *r) = m->nic->node->ops->refusal;
-	struct nic_refusal r;
-
-	while (take && take(m->nic, &r))
-		if (!r.heard)
-			audit_refused(&m->audit, &(struct audit_peer){ .ip = r.ip }, r.why);
-}
-
-bool manager_look(struct manager *m)
-{
-	bool news = false, any = false;
-	unsigned int i;
-
-	if (check_runs(m) || manager_health_silent(m))
-		return false;
-	for (i = 0; i < m->nr_sess; i++) {
-		struct sess *s = m->sess[i];
-
-		if (!sess_is_live(s) || !sess_attached(s) || !s->lease.asks)
-			continue;
-		any = true;
-		if (sess_poll_ctl(s)) {
-			manager_lost(m, s);
-		} else if (sess_look(s, 0)) {
-			sess_setup(s, SETUP_EV_SEEN);
-			news = true;
-		}
-	}
-	if (news)
-		manager_plan_leases(m);
-	return any;
-}
-
-void manager_tick(struct manager *m, uint32_t elapsed_ms)
-{
-	/* If the agent itself slept, that time is not the compute nodes' silence. */
-	uint32_t most = 2 * m->conf->beat_ms;
-	/* Time in which the agent cannot give the card anything to do is no silence either. */
-	bool silent = manager_health_silent(m);
-	unsigned int i;
-
-	use_tick(m, elapsed_ms);
-	/* Nobody is heard while pages are counted, so that time is nobody's silence. */
-	if (check_runs(m))
-		return;
-	if (elapsed_ms > most)
-		elapsed_ms = most;
-	audit_tick(&m->audit, elapsed_ms);
-	refusals_note(m);
-	if (!silent)
-		responder_tick(&m->responder, elapsed_ms);
-	idents_tick(&m->idents, elapsed_ms, pass_needed, m);
-	manager_tick_shares(m, elapsed_ms);
-	for (i = 0; i < m->nr_sess; i++) {
-		manager_tick_conns(m, m->sess[i]);
-		if (sess_is_live(m->sess[i]))
-			beat_check(m, m->sess[i], silent ? 0 : elapsed_ms);
-	}
-	manager_health_tick(m, elapsed_ms);
-	manager_plan_leases(m);
-	send_grants(m);
 }
 
 /* ---- identities -------------------------------------------------------------------- */
@@ -572,7 +398,7 @@ static struct sess *next_dying(struct manager *m)
 {
 	unsigned int i;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; m->tally.state[SESS_ENDING] && i < m->nr_sess; i++) {
 		if (m->sess[i]->state == SESS_ENDING &&
 		    sess_has_no_chains(m->sess[i]))
 			return m->sess[i];
@@ -618,13 +444,16 @@ static bool drop_keys(struct manager *m)
 static bool free_old(struct manager *m)
 {
 	struct sess *s = m->old, *next;
+	struct share *share;
 
 	if (!s)
 		return false;
 	next = s->next_old;
+	share = s->share;
 	if (sess_free_some(s)) {
 		m->old = next;
 		m->nr_old--;
+		share->places--;
 	}
 	return m->old;
 }
@@ -684,7 +513,7 @@ static bool prepare_some(struct manager *m)
 	unsigned int i;
 	int r;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; tally_preparing(&m->tally) && i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
 		if (!may_prepare(s))
@@ -721,7 +550,7 @@ static bool settle_some(struct manager *m)
 	unsigned int i;
 	int r;
 
-	for (i = 0; i < m->nr_sess; i++) {
+	for (i = 0; tally_settling(&m->tally) && i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
 		if (!sess_state_settles(s->state))
@@ -747,17 +576,42 @@ static bool work_some(struct manager *m)
 	const unsigned int nr = sizeof(jobs) / sizeof(jobs[0]);
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
-		if (jobs[m->next_job++ % nr](m))
-			return true;
+	for (i = 0; i < nr; i++) {
+		bool (*job)(struct manager *m) = jobs[m->next_job++ % nr];
+
+		if (!job(m))
+			continue;
+		m->stirred |= job != manager_health_some;
+		return true;
+	}
 	return false;
+}
+
+/* Moves pages between the pool and sessions, as far as something has happened, or goes on. */
+static enum lend_todo lend_some(struct manager *m)
+{
+	enum lend_todo todo = LEND_NOTHING;
+	unsigned int i;
+
+	if (!m->stirred && !m->lender.fence.covers && !m->tally.state[SESS_ENDING])
+		return LEND_NOTHING;
+	m->stirred = false;
+	for (i = 0; i < WORK_STEPS; i++) {
+		todo = lend_run(&m->lender, m->sess, m->nr_sess);
+		if (collect(m))
+			todo = LEND_MORE;
+		else if (todo != LEND_MORE)
+			break;
+	}
+	manager_send_grants(m);
+	m->stirred |= todo != LEND_NOTHING;
+	return todo;
 }
 
 enum lend_todo manager_work(struct manager *m)
 {
 	bool shaking, fencing, more;
-	enum lend_todo todo = LEND_NOTHING;
-	unsigned int i;
+	enum lend_todo todo;
 
 	if (manager_health_silent(m))
 		manager_health_some(m);
@@ -769,14 +623,7 @@ enum lend_todo manager_work(struct manager *m)
 	more = work_some(m);
 	/* Whoever waits for the READ looks again, also if lend_run() takes its completion. */
 	fencing = m->lender.fence.covers;
-	for (i = 0; i < WORK_STEPS; i++) {
-		todo = lend_run(&m->lender, m->sess, m->nr_sess);
-		if (collect(m))
-			todo = LEND_MORE;
-		else if (todo != LEND_MORE)
-			break;
-	}
-	send_grants(m);
+	todo = lend_some(m);
 	if ((shaking || fencing || m->lender.fence.covers) && todo == LEND_NOTHING)
 		todo = LEND_WAIT;
 	return more ? LEND_MORE : todo;

@@ -56,7 +56,11 @@ struct health {
  * @sess:	sessions, in the order in which they were opened
  * @old, @nr_old: sessions whose pages are back in the pool and whose memory is freed in
  *		pieces
+ * @tally:	counts of the sessions by their states
+ * @stirred:	something has happened since the last look for pages to move and for grants
+ *		to send
  * @leases:	space for a list of the sessions' leases
+ * @handles:	space for the passes of the sessions, sorted
  * @draining:	the operator drains: no new sessions; all compute nodes are asked to leave
  * @ending:	the agent ends: no connection is accepted any more
  * @rejects:	refused hellos, by status
@@ -87,7 +91,11 @@ struct manager {
 	struct wrc_prog bare[ODRP_WIRE_NR_CHAINS];
 	struct hello_limits limits;
 	struct sess **sess;
+	struct tally tally;
+	bool stirred;
 	struct lease **leases;
+	uint64_t *handles;
+	size_t nr_handles;
 	unsigned int nr_sess, nr_old;
 	struct sess *old;
 	uint64_t next_id;
@@ -149,7 +157,10 @@ void manager_put_off(struct manager *m, const struct sess *s, struct asked **ask
 void manager_settled(struct manager *m, struct sess *s, int r);
 /* Rejects the request that waits for a session to be made.  (listen.c) */
 void manager_refuse(struct manager *m, const struct sess *s, int r);
-/* Looks at heartbeats and plans leases; elapsed_ms: time since the last call. */
+/* Writes the grants that are due. */
+void manager_send_grants(struct manager *m);
+/* Looks at heartbeats and plans leases; elapsed_ms: time since the last call.
+ * (manager-beat.c) */
 void manager_tick(struct manager *m, uint32_t elapsed_ms);
 /* Looks for heartbeats of compute nodes that ask when they need pages; manager_work() answers
  * them. False: there is none, so nobody waits for the next call. */
@@ -207,8 +218,6 @@ void manager_plan_leases(struct manager *m);
 /* Keeps or corrects the lease that a new session was promised; pages: how many can be
  * lent to it at once. */
 void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
-/* The places that a share's sessions take: of ended ones, too, until all is freed. */
-unsigned int manager_places_of(const struct manager *m, const struct share *share);
 /* Sessions of a share; the connections that its sessions and its programs may have. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);

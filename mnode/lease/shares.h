@@ -22,6 +22,7 @@
  * @rate:	the NIC's object that limits bandwidth; 0: none
  * @logged:	what has been logged already: SHARE_LOG_*
  * @refused:	requests that were refused because a limit was reached
+ * @places:	its sessions, and ended ones until all of them is freed
  */
 struct share {
 	struct share *next;
@@ -32,6 +33,7 @@ struct share {
 	uint32_t rate;
 	unsigned int logged;
 	uint64_t refused;
+	unsigned int places;
 };
 
 /* milliseconds of a minute: each millisecond adds max_requests units */

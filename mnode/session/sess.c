@@ -441,8 +441,7 @@ static void free_queues(struct sess *s)
 
 	sess_for_each_queue(s, n, c, q) {
 		asked_drop(&q->asked);
-		queue_free(q);
-		s->queues[n][c] = NULL;
+		queue_free(sess_take_queue(s, n, c));
 	}
 }
 
@@ -452,7 +451,6 @@ static void dereg(const struct sess *s, uint32_t *key)
 		s->pool->nic->ops->mr_dereg(s->pool->nic, *key);
 	*key = 0;
 }
-
 
 bool sess_free_some(struct sess *s)
 {
@@ -573,26 +571,6 @@ void sess_attach(struct sess *s, const struct ctlq *ctl, uint32_t cm_id)
 	s->cm_id = cm_id;
 	s->silent_ms = 0;
 	sess_event(s, SESS_EV_RESUMED);
-}
-
-unsigned int sess_unstopped(const struct sess *s)
-{
-	unsigned int n, c, nr = 0;
-	struct queue *q;
-
-	sess_for_each_queue(s, n, c, q)
-		nr += conn_is_unstopped(q->state);
-	return nr;
-}
-
-bool sess_has_no_chains(const struct sess *s)
-{
-	unsigned int n, c;
-	struct queue *q;
-
-	sess_for_each_queue(s, n, c, q)
-		return false;
-	return true;
 }
 
 /* The compute node may write meanwhile: check and use the same copy.  It cannot write

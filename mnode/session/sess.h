@@ -20,6 +20,7 @@
 #include "queue.h"
 #include "sess-state.h"
 #include "slabs.h"
+#include "tally.h"
 
 #define SESS_TAKE_BATCH	512	/* pages that are taken out of a ring at a time */
 
@@ -111,7 +112,10 @@ struct held_pages {
  * @drain:	the compute node is to be asked to leave
  * @drain_sent:	the compute node has been asked to leave
  * @queues:	[number][chain]; NULL: not connected
- * @nr_closing:	queues that wait for their turn to be stopped
+ * @nr_conns:	queues that there are
+ * @nr_arming, @nr_closing, @nr_unstopped: of them, those that wait for their turn to be armed
+ *		or to be stopped, and those that the NIC has not stopped
+ * @tally:	counts the session, as long as the agent has it in its list; else NULL
  * @waiting:	attached: the request for the first I/O connection, until the setup is
  *		READY; detached: the request to resume the session, until it is in order
  * @refilled:	slots whose translation the NIC has again, of a restored session
@@ -170,7 +174,8 @@ struct sess {
 	bool drain, drain_sent;
 	struct lease lease;
 	struct queue *(*queues)[ODRP_WIRE_NR_CHAINS];
-	unsigned int nr_closing;
+	unsigned int nr_conns, nr_arming, nr_closing, nr_unstopped;
+	struct tally *tally;
 	uint64_t refilled;
 	struct ctlq refill;
 	struct asked *waiting;
@@ -262,9 +267,17 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms);
  * chains may run on, so the ring is not put in order, and nobody else may have the
  * session's pages, keys and memory.
  */
-unsigned int sess_unstopped(const struct sess *s);
+static inline unsigned int sess_unstopped(const struct sess *s)
+{
+	return s->nr_unstopped;
+}
+
 /* True if the session has no queue, not even one that is to be stopped. */
-bool sess_has_no_chains(const struct sess *s);
+static inline bool sess_has_no_chains(const struct sess *s)
+{
+	return !s->nr_conns;
+}
+
 /* Reads the heartbeat first.  True: the compute node has left and needs its pages no more. */
 bool sess_has_left(struct sess *s);
 /* Writes the lease's target to the compute node. */
@@ -273,15 +286,18 @@ int sess_grant(struct sess *s);
 int sess_poll_ctl(struct sess *s);
 
 /* Change a state by its table, and return the action that the caller has to do. */
-static inline enum sess_action sess_event(struct sess *s, enum sess_event event)
-{
-	return sess_step(&s->state, event, s->id);
-}
-
-static inline enum setup_action sess_setup(struct sess *s, enum setup_event event)
-{
-	return setup_step(&s->setup, event, s->id);
-}
+enum sess_action sess_event(struct sess *s, enum sess_event event);
+enum setup_action sess_setup(struct sess *s, enum setup_event event);
+/* The agent has the session in its list, from now on or no more. */
+void sess_join(struct sess *s, struct tally *tally);
+void sess_leave(struct sess *s);
+/* The session has this queue from now on. */
+void sess_add_queue(struct sess *s, unsigned int number, unsigned int chain,
+		    struct queue *q);
+/* An event of one of its connections; the action is the caller's. */
+enum conn_action sess_conn_event(struct sess *s, struct queue *q, enum conn_event event);
+/* The queue has been stopped, and is the caller's. */
+struct queue *sess_take_queue(struct sess *s, unsigned int number, unsigned int chain);
 
 static inline bool sess_is_live(const struct sess *s)
 {

@@ -48,6 +48,7 @@ static void set_lease(struct sess *s, uint64_t pages)
 {
 	s->lease.granted = s->lease.ceiling = s->lease.target = pages;
 	s->lease.held = s->lease.cap = pages;
+	bed.m.stirred = true;
 }
 
 static void test_lives(void **state)
