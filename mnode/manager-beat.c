@@ -173,9 +173,9 @@ bool manager_look(struct manager *m)
 			continue;
 		any = true;
 		m->stirred |= s->lease.writing;
-		if (sess_poll_ctl(s)) {
+		if (s->lease.writing && sess_poll_ctl(s)) {
 			manager_lost(m, s);
-		} else if (sess_look(s, 0)) {
+		} else if (sess_has_news(s) && sess_look(s, 0)) {
 			sess_setup(s, SETUP_EV_SEEN);
 			news = true;
 		}

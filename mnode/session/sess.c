@@ -12,6 +12,10 @@
 #define SLABS_STEP	16
 #define MAP_STEP	(16 * 1024)	/* slots */
 
+/* How often a heartbeat that may have been read while it was written is read again before the
+ * next tick. */
+#define MAX_REREADS	2
+
 /* With slabs, the memory has their records, and no NIC reaches it. */
 static int make_tt(struct sess *s, bool direct)
 {
@@ -131,7 +135,7 @@ static int begin_keys(struct sess *s, const struct sess_attr *attr)
 
 	if (attr->direct)
 		return slabs_begin(&s->slabs, s->pool, s->admin_pdn, s->tt.nr_slots,
-				   s->tt.mem.va);
+				   s->tt.mem.va, s->beat + 1);
 	if (!attr->keyed)
 		return 0;
 	s->else_chains = attr->else_chains;
@@ -604,8 +608,14 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	struct odrp_wire_beat beat;
 	int r;
 
+	if (elapsed_ms) {
+		s->rereads = 0;
+		slabs_tick(&s->slabs);
+	}
 	copy_beat(s, &beat);
 	r = check_beat(s, &beat);
+	if (r != -EKEYREJECTED || s->rereads++ >= MAX_REREADS)
+		s->seen = beat.beat;
 	if (!r || !s->signs)
 		s->accepted = beat;
 	if (r) {
@@ -622,7 +632,7 @@ bool sess_look(struct sess *s, uint32_t elapsed_ms)
 	s->asked_dead_ms = be32toh(beat.dead_ms);
 	s->kept = be64toh(s->tells_kept ? beat.kept : beat.used);
 	if (slabs_exist(&s->slabs))
-		slabs_heard(&s->slabs, (const volatile uint8_t *)(s->beat + 1), beat.slabs);
+		slabs_heard(&s->slabs, beat.slabs);
 	lease_beat(&s->lease, be64toh(beat.used), be64toh(beat.want),
 		   be64toh(beat.lease_held), beat.ctl_rkey != 0);
 	s->unanswered = s->lease.asks && s->lease.want > s->lease.granted;

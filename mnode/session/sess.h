@@ -95,6 +95,8 @@ struct held_pages {
  * @ctl:	the admin queue pair; carries grants
  * @beat_mem, @beat, @beat_key: where the compute node WRITEs its heartbeat
  * @accepted:	the last heartbeat that was accepted
+ * @seen:	its number as it is in memory, when it was read last
+ * @rereads:	how often one with a wrong MAC was read again since the last tick
  * @last_beat, @silent_ms: number of that heartbeat; milliseconds since then
  * @heard:	it came after the last tick
  * @unanswered:	it wants more than is granted, and is to be answered
@@ -160,6 +162,8 @@ struct sess {
 	volatile struct odrp_wire_beat *beat;
 	uint32_t beat_key;
 	struct odrp_wire_beat accepted;
+	__be64 seen;
+	unsigned int rereads;
 	uint64_t last_beat;
 	uint32_t silent_ms;
 	bool heard, unanswered;
@@ -262,6 +266,12 @@ bool sess_token_ok(const struct sess *s, uint64_t token);
 void sess_sign(struct sess *s, const struct auth_key *key);
 /* Reads the heartbeat.  True: there is a new one that is accepted. */
 bool sess_look(struct sess *s, uint32_t elapsed_ms);
+/* Is there a heartbeat that was not read?  Reads no more than its number. */
+static inline bool sess_has_news(const struct sess *s)
+{
+	return s->beat->beat != s->seen;
+}
+
 /*
  * The number of closed queues that the NIC has neither stopped nor destroyed.  Their
  * chains may run on, so the ring is not put in order, and nobody else may have the

@@ -58,13 +58,14 @@ static void free_lists(struct slabs *sl)
 }
 
 int slabs_begin(struct slabs *sl, struct pool *pool, uint32_t admin_pdn, uint64_t nr_slots,
-		void *records)
+		void *records, const volatile void *told)
 {
 	struct nic *nic = pool->nic;
 	int r;
 
 	*sl = (struct slabs){
 		.pool = pool, .max = odrp_wire_max_slabs(nr_slots), .record = records,
+		.told = told,
 	};
 	r = nic->ops->pd_alloc(nic, &sl->pdn);
 	if (r)
@@ -210,13 +211,35 @@ bool slabs_records_ok(const struct slab_record *rec, uint64_t nr_slots, uint16_t
 	return true;
 }
 
-uint32_t slabs_idle(const struct slabs *sl)
+/* Is @held what the CNode holds? */
+static bool held_is_known(const struct slabs *sl)
 {
-	uint32_t nr = sl->held_known ? sl->top : 0;
+	return sl->heard && !memcmp(sl->held_hash, sl->said, sizeof(sl->said));
+}
 
-	while (nr--)
-		if (slab_made(sl, nr) && !(sl->held[nr / 8] & 1u << nr % 8))
+/* The CNode may write meanwhile: hashes and uses the same copy. */
+static void held_read(struct slabs *sl)
+{
+	size_t len = (sl->max + 63) / 64 * 8, i;
+
+	for (i = 0; i < len; i++)
+		sl->held[i] = sl->told[i];
+	auth_hash(sl->held, len, sl->held_hash);
+	sl->read = true;
+}
+
+uint32_t slabs_idle(struct slabs *sl)
+{
+	uint32_t nr;
+
+	if (!held_is_known(sl) && sl->heard && !sl->read)
+		held_read(sl);
+	for (nr = held_is_known(sl) ? sl->top : 0; nr--; ) {
+		if (sl->held[nr / 8] == 0xff)
+			nr &= ~7u;
+		else if (slab_made(sl, nr) && !(sl->held[nr / 8] & 1u << nr % 8))
 			return nr;
+	}
 	return SLABS_NONE;
 }
 
@@ -236,6 +259,8 @@ int slabs_cut(struct slabs *sl, uint32_t nr)
 	sl->cut[nr] = true;
 	sl->nr--;
 	sl->nr_cut++;
+	if (nr < sl->cut_low)
+		sl->cut_low = nr;
 	while (sl->top && !slab_made(sl, sl->top - 1))
 		sl->top--;
 	return 0;
@@ -245,9 +270,10 @@ bool slabs_return(struct slabs *sl)
 {
 	uint32_t nr;
 
-	for (nr = 0; sl->nr_cut && nr < sl->max; nr++) {
+	for (nr = sl->cut_low; sl->nr_cut && nr < sl->max; nr++) {
 		if (!sl->cut[nr])
 			continue;
+		sl->cut_low = nr + 1;
 		sl->record[nr].valid = 0;
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		pool_give_run(sl->pool, sl->record[nr].page, ODRP_WIRE_SLAB_PAGES);
@@ -260,16 +286,10 @@ bool slabs_return(struct slabs *sl)
 	return false;
 }
 
-/* The CNode may write meanwhile: hashes and uses the same copy. */
-void slabs_heard(struct slabs *sl, const volatile uint8_t *bitmap, const uint8_t hash[32])
+void slabs_heard(struct slabs *sl, const uint8_t hash[32])
 {
-	size_t len = (sl->max + 63) / 64 * 8, i;
-	uint8_t digest[32];
-
-	for (i = 0; i < len; i++)
-		sl->held[i] = bitmap[i];
-	auth_hash(sl->held, len, digest);
-	sl->held_known = !memcmp(digest, hash, sizeof(digest));
+	memcpy(sl->said, hash, sizeof(sl->said));
+	sl->heard = true;
 }
 
 static void key_drop(struct slabs *sl, uint32_t nr, bool withhold)

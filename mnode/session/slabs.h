@@ -13,7 +13,9 @@
  *
  * The CNode says which slabs it holds by a bitmap, whose hash is in the heartbeat. The bitmap
  * counts only if it has the hash of the last heartbeat that was accepted. Between two grants
- * the CNode takes no slab, so one that is not in that bitmap can be cut.
+ * the CNode takes no slab, so one that is not in that bitmap can be cut. The bitmap is as long
+ * as the device is large: the agent reads it only when it wants slabs back, and once between
+ * two ticks, however often heartbeats come.
  */
 #ifndef MNODE_SLABS_H
 #define MNODE_SLABS_H
@@ -48,10 +50,14 @@ struct slab_record {
  * @key:	by number; 0: there is none
  * @cut:	by number: the slab is cut
  * @published, @published_key: the table for the CNode, struct odrp_wire_slab
- * @held:	bitmap that the CNode holds, as its last accepted heartbeat says
+ * @told:	where the CNode WRITEs the bitmap of slabs that it holds
+ * @held, @held_hash: the bitmap when it was read last, and its hash
+ * @said:	the hash in the last accepted heartbeat
+ * @heard:	there was one since the connection began
+ * @read:	the bitmap was read since the last tick
+ * @cut_low:	no lower number is of a cut slab
  * @untold:	slabs have been made that the CNode may not have read, and no grant was since
  * @failed:	-errno: the NIC has not destroyed the key of a slab that was to be cut; else 0
- * @held_known:	@held has the hash of the last accepted heartbeat
  */
 struct slabs {
 	struct pool *pool;
@@ -62,9 +68,12 @@ struct slabs {
 	bool *cut;
 	struct mem published;
 	uint32_t published_key;
+	const volatile uint8_t *told;
 	uint8_t *held;
+	uint8_t held_hash[32], said[32];
+	uint32_t cut_low;
 	int failed;
-	bool held_known, untold;
+	bool heard, read, untold;
 };
 
 /* The bytes that the records of so many slots take. */
@@ -74,9 +83,10 @@ static inline size_t slabs_record_len(uint64_t nr_slots)
 }
 
 /* Makes room for the slabs. The table is published in the domain of the admin connection.
- * records: slabs_record_len() bytes of zeros, or of the agent before this one. */
+ * records: slabs_record_len() bytes of zeros, or of the agent before this one; told: where the
+ * CNode WRITEs its bitmap. */
 int slabs_begin(struct slabs *sl, struct pool *pool, uint32_t admin_pdn, uint64_t nr_slots,
-		void *records);
+		void *records, const volatile void *told);
 /*
  * Makes a slab of the owner. -ENOMEM: there are no such pages; -EAGAIN: each number has a
  * slab that is not given back yet; else -errno: the NIC makes no key.
@@ -88,20 +98,27 @@ int slabs_restore(struct slabs *sl, unsigned int most);
  * @seen, where none is marked twice. */
 bool slabs_records_ok(const struct slab_record *rec, uint64_t nr_slots, uint16_t owner,
 		      const uint16_t *owners, uint64_t nr_pages, uint8_t *seen);
-/* The highest slab that the CNode does not hold; SLABS_NONE, also if that is unknown. */
-uint32_t slabs_idle(const struct slabs *sl);
+/* The highest slab that the CNode does not hold; SLABS_NONE, also if that is unknown. May read
+ * the bitmap. */
+uint32_t slabs_idle(struct slabs *sl);
+/* A heartbeat period has passed: the bitmap may be read again. */
+static inline void slabs_tick(struct slabs *sl)
+{
+	sl->read = false;
+}
+
 /* Takes the key of a slab away. The NIC may still write what has come before. -errno: the NIC
  * has not destroyed the key, and the CNode may use it. The slab stays made, out of the table:
  * the session has to end. */
 int slabs_cut(struct slabs *sl, uint32_t nr);
 /* Returns the pages of a cut slab to the pool, behind a fence. False: there is none. */
 bool slabs_return(struct slabs *sl);
-/* An accepted heartbeat has this hash, and the bitmap is there. */
-void slabs_heard(struct slabs *sl, const volatile uint8_t *bitmap, const uint8_t hash[32]);
+/* An accepted heartbeat has this hash. */
+void slabs_heard(struct slabs *sl, const uint8_t hash[32]);
 /* The connection has ended. */
 static inline void slabs_forget(struct slabs *sl)
 {
-	sl->held_known = false;
+	sl->heard = false;
 }
 
 /* Drops at most that many keys, and the rest after the last one; all-zero slabs are allowed.
