@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include <log.h>
 #include <snic/cm/cm.h>
@@ -40,7 +41,7 @@ void bed_options(struct bed_options *ret_opts)
 	snprintf(ret_opts->conf.keys, sizeof(ret_opts->conf.keys), "/nowhere");
 }
 
-static struct snic_config nic_config(const struct bed *b, unsigned int station)
+struct snic_config bed_nic_config(const struct bed *b, unsigned int station)
 {
 	struct snic_config cfg = host_config(station,
 					     b->opts.seed * 16 + station);
@@ -80,16 +81,18 @@ static uint64_t agent_next(struct snic_actor *actor, uint64_t now)
 	return sooner(sooner(b->spaces_at, b->look_at), sooner(b->work_at, b->tick_at));
 }
 
-/* As the daemon's event loop does it. */
-static int agent_step(struct snic_actor *actor, uint64_t now,
-		      uint64_t *ret_cost)
+static unsigned int tick_ms(const struct bed *b)
 {
-	struct bed *b = (struct bed *)actor;
+	return b->opts.tick_ms ? b->opts.tick_ms : BED_TICK_MS;
+}
 
+/* As the daemon's event loop does it. */
+static void agent_turn(struct bed *b, uint64_t now)
+{
 	manager_events(&b->m);
 	if (now >= b->tick_at) {
-		manager_tick(&b->m, BED_TICK_MS);
-		b->tick_at = now + BED_TICK_MS * NS_PER_MS;
+		manager_tick(&b->m, tick_ms(b));
+		b->tick_at = now + tick_ms(b) * NS_PER_MS;
 		b->look_at = now;
 	}
 	if (now >= b->look_at)
@@ -107,6 +110,30 @@ static int agent_step(struct snic_actor *actor, uint64_t now,
 		b->work_at = now + WORK_NS;
 		break;
 	}
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static int agent_step(struct snic_actor *actor, uint64_t now,
+		      uint64_t *ret_cost)
+{
+	struct bed *b = (struct bed *)actor;
+	uint64_t began = b->opts.charge ? cpu_ns() : 0;
+
+	agent_turn(b, now);
+	b->nr_turns++;
+	if (!b->opts.charge)
+		return 0;
+	*ret_cost = cpu_ns() - began;
+	b->cpu_ns += *ret_cost;
+	if (*ret_cost > b->longest_ns)
+		b->longest_ns = *ret_cost;
 	return 0;
 }
 
@@ -157,7 +184,7 @@ static void open_node(struct bed *b, unsigned int i)
 	know_node(b, n, i);
 	n->beat_at = b->tick_at;
 	host_init(&n->host, &(struct host_conf){
-		.nic = nic_config(b, i + 1), .vt = &b->vt,
+		.nic = bed_nic_config(b, i + 1), .vt = &b->vt,
 	});
 	host_cord(&n->host, &b->host, n->ports);
 	n->cfg = (struct cnode_config){
@@ -209,7 +236,7 @@ void bed_open(struct bed *b, const struct bed_options *opts,
 	b->tick_at = BED_TICK_MS * NS_PER_MS;
 	b->look_at = b->work_at = b->spaces_at = SNIC_NEVER;
 	add_actors(b);
-	cfg = nic_config(b, 0);
+	cfg = bed_nic_config(b, 0);
 	host_init(&b->host, &(struct host_conf){ .nic = cfg, .vt = &b->vt });
 	if (opts->cost_ns)
 		snic_set_cost(b->host.nic, cost, b);

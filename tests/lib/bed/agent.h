@@ -31,6 +31,8 @@ struct bed_options {
 	uint32_t max_recv_len;	/* of the NIC's receive entries; 0: any */
 	bool unknown_nic;	/* nothing is known of what it keeps */
 	unsigned int mtu;	/* of the wire; 0: a page fits */
+	unsigned int tick_ms;	/* of the agent; 0: BED_TICK_MS */
+	bool charge;		/* the agent's turns take the processor time that they take */
 };
 
 struct bed;
@@ -65,6 +67,7 @@ struct bed_node {
  * @look_at:	when it looks for heartbeats of those who ask
  * @spaces_at:	when spaces are to be looked after again
  * @only_nics:	nobody else acts
+ * @nr_turns, @cpu_ns, @longest_ns: turns of the agent, and, with charge, what they took
  * @now:	of vt, between two runs
  */
 struct bed {
@@ -81,6 +84,7 @@ struct bed {
 	uint64_t random;
 	uint64_t want;			/* in all others */
 	uint64_t activity;
+	uint64_t nr_turns, cpu_ns, longest_ns;
 };
 
 /* bed_run_tests(): its second run, and what failed in the first. */
@@ -98,6 +102,8 @@ extern int bed_failed;
 /* How many of the instances of both stores of a queue have a page. */
 unsigned int bed_registers(const struct bed *b, unsigned int instances);
 
+/* The config of the NIC with that number; 0 is the memory node's. */
+struct snic_config bed_nic_config(const struct bed *b, unsigned int station);
 /* Small, quick, and everything at its default otherwise. */
 void bed_options(struct bed_options *ret_opts);
 void bed_open(struct bed *b, const struct bed_options *opts,

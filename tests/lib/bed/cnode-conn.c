@@ -112,11 +112,61 @@ static void on_event(struct cnode *c, const struct snic_cm_event *ev)
 	}
 }
 
+static int poll_nic(const struct cnode_config *cfg, struct snic_cm_event *ev)
+{
+	return leave(cfg, snic_cm_poll(enter(cfg), ev));
+}
+
+/* All that the NIC has to say; the oldest goes if there is no more room. */
+static void fill_mail(const struct cnode_config *cfg)
+{
+	struct cnode_mail *mail = cfg->mail;
+	struct snic_cm_event ev;
+
+	while (!poll_nic(cfg, &ev)) {
+		if (mail->nr == mail->room)
+			memmove(mail->ev, mail->ev + 1, --mail->nr * sizeof(ev));
+		mail->ev[mail->nr++] = ev;
+	}
+}
+
+static bool is_mine(const struct cnode *c, uint32_t id)
+{
+	unsigned int i;
+
+	if (c->admin.cm_id == id)
+		return true;
+	for (i = 0; i < c->nr_conns; i++)
+		if (c->conns[i].cm_id == id)
+			return true;
+	return false;
+}
+
+/* The next event of that connection (0: none), or of one that c has (NULL: it has none). */
+static int next_event(const struct cnode_config *cfg, const struct cnode *c, uint32_t id,
+		      struct snic_cm_event *ev)
+{
+	struct cnode_mail *mail = cfg->mail;
+	unsigned int i;
+
+	if (!mail)
+		return poll_nic(cfg, ev);
+	fill_mail(cfg);
+	for (i = 0; i < mail->nr; i++) {
+		if (mail->ev[i].id != id && !(c && is_mine(c, mail->ev[i].id)))
+			continue;
+		*ev = mail->ev[i];
+		memmove(&mail->ev[i], &mail->ev[i + 1], (--mail->nr - i) * sizeof(*ev));
+		return 0;
+	}
+	return -EAGAIN;
+}
+
 void cnode_events(struct cnode *c)
 {
 	struct snic_cm_event ev;
 
-	while (!leave(&c->cfg, snic_cm_poll(enter(&c->cfg), &ev)))
+	while (!next_event(&c->cfg, c, 0, &ev))
 		on_event(c, &ev);
 }
 
@@ -173,7 +223,7 @@ int cnode_connect_to(const struct cnode_config *cfg, struct cnode *c, uint32_t q
 	if (r)
 		return r;
 	for (;;) {
-		r = leave(cfg, snic_cm_poll(enter(cfg), ev));
+		r = next_event(cfg, c, id, ev);
 		if (!r && ev->id == id)
 			break;
 		if (!r && c)

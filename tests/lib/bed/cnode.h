@@ -15,9 +15,16 @@
 
 struct cnode;
 
+/* Events of a NIC that several compute nodes share, and that no one has taken yet. */
+struct cnode_mail {
+	struct snic_cm_event *ev;
+	unsigned int nr, room;
+};
+
 /**
  * struct cnode_config - how to connect
  * @rt:		the NIC's thread, whose lock is taken around each call; or NULL
+ * @mail:	of the NIC, if it has other compute nodes; else NULL
  * @pump:	lets the world run until something may have happened; false: it
  *		has waited long enough
  * @chains:	bit for each enum odrp_wire_chain to connect; 0: all
@@ -36,6 +43,7 @@ struct cnode;
 struct cnode_config {
 	struct snic *nic;
 	struct snic_rt *rt;
+	struct cnode_mail *mail;
 	__be32 ip;
 	uint16_t port;
 	const char *name;
