@@ -7,7 +7,7 @@
 #include "crowd.h"
 
 #define QUANTUM_NS	(1 * MS)	/* how long a compute node takes to notice something */
-#define PATIENCE_NS	(20 * SECOND)
+#define PATIENCE_NS	(120 * SECOND)
 #define AGAIN_NS	(200 * MS)	/* between two attempts */
 #define MAX_TRIES	500
 #define STACK_LEN	(64u << 10)

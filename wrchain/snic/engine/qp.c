@@ -170,15 +170,14 @@ static int check_conn(const struct snic_qp_conn *c)
 	return 0;
 }
 
-/* A loopback QP may have been waiting for this one to enter RTR. */
-static void kick_loopback_peers(struct snic_qp *qp)
+/* The peer of a loopback QP may have been waiting for this one to enter RTR.  Others that
+ * name this one are no peers of it, and wait on. */
+static void kick_loopback_peer(struct snic_qp *qp)
 {
-	struct snic_qp *peer;
-	uint32_t pos = 0;
+	struct snic_qp *peer = snic_qp_lookup(qp->nic, qp->conn.dest_qpn);
 
-	while ((peer = snic_table_next(&qp->nic->qps, &pos)))
-		if (peer->conn.loopback && peer->conn.dest_qpn == qp->qpn)
-			snic_qp_kick(peer);
+	if (peer && peer->conn.loopback && peer->conn.dest_qpn == qp->qpn)
+		snic_qp_kick(peer);
 }
 
 int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn)
@@ -197,7 +196,7 @@ int snic_qp_to_rtr(struct snic_qp *qp, const struct snic_qp_conn *conn)
 	}
 	qp->state = SNIC_QP_RTR;
 	if (conn->loopback)
-		kick_loopback_peers(qp);
+		kick_loopback_peer(qp);
 	return 0;
 }
 
