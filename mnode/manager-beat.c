@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the agent does by the clock: it looks at heartbeats, and plans leases. */
+/* The agent's work by the clock: it looks at heartbeats, and plans leases. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -214,7 +214,7 @@ bool slabs_records_ok(const struct slab_record *rec, uint64_t nr_slots, uint16_t
 /* Is @held what the CNode holds? */
 static bool held_is_known(const struct slabs *sl)
 {
-	return sl->heard && !memcmp(sl->held_hash, sl->said, sizeof(sl->said));
+	return sl->heard && !memcmp(sl->held_hash, sl->beat_hash, sizeof(sl->beat_hash));
 }
 
 /* The CNode may write meanwhile: hashes and uses the same copy. */
@@ -288,7 +288,7 @@ bool slabs_return(struct slabs *sl)
 
 void slabs_heard(struct slabs *sl, const uint8_t hash[32])
 {
-	memcpy(sl->said, hash, sizeof(sl->said));
+	memcpy(sl->beat_hash, hash, sizeof(sl->beat_hash));
 	sl->heard = true;
 }
 

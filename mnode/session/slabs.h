@@ -52,7 +52,7 @@ struct slab_record {
  * @published, @published_key: the table for the CNode, struct odrp_wire_slab
  * @told:	where the CNode WRITEs the bitmap of slabs that it holds
  * @held, @held_hash: the bitmap when it was read last, and its hash
- * @said:	the hash in the last accepted heartbeat
+ * @beat_hash:	the hash in the last accepted heartbeat
  * @heard:	there was one since the connection began
  * @read:	the bitmap was read since the last tick
  * @cut_low:	no lower number is of a cut slab
@@ -70,7 +70,7 @@ struct slabs {
 	uint32_t published_key;
 	const volatile uint8_t *told;
 	uint8_t *held;
-	uint8_t held_hash[32], said[32];
+	uint8_t held_hash[32], beat_hash[32];
 	uint32_t cut_low;
 	int failed;
 	bool heard, read, untold;

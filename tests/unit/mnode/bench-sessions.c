@@ -282,8 +282,8 @@ static void run(const char *kind, enum conf_translate translate, unsigned int nr
 
 int main(int argc, char **argv)
 {
-	unsigned int nr = argc > 1 ? atoi(argv[1]) : NODES;
-	unsigned int queues = argc > 2 ? atoi(argv[2]) : QUEUES;
+	unsigned int nr = argc > 1 ? strtoul(argv[1], NULL, 0) : NODES;
+	unsigned int queues = argc > 2 ? strtoul(argv[2], NULL, 0) : QUEUES;
 
 	printf("%u compute nodes of %u queues\n\n", nr, queues);
 	printf("| sessions | what happens | agent time | processor | longest turn | "
