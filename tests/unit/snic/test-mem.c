@@ -233,7 +233,7 @@ static void all_numbers_in_use(void **state)
 		n++;
 	}
 	assert_int_equal(r, -ENFILE);
-	assert_int_equal(n, 0x8000 - 0x100);
+	assert_int_equal(n, 0x10000 - 0x100);
 	assert_int_equal(snic_pd_free(nic, last), 0);
 	assert_int_equal(snic_pd_alloc(nic, &pdn), 0);
 	assert_true(pdn != last);

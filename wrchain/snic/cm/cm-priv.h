@@ -18,7 +18,7 @@
 /*
  * Limits.  A REQ beyond the pending ones is dropped; its sender sends it again.
  */
-#define SNIC_CM_MAX_CONNS	65536	/* power of two: slot bits of an id */
+#define SNIC_CM_MAX_CONNS	32768	/* power of two: slot bits of an id */
 #define SNIC_CM_MAX_PENDING	1024	/* requests that the user has not answered */
 #define SNIC_CM_PEER_CONNS	4096
 #define SNIC_CM_PEER_PENDING	256
