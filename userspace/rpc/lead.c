@@ -204,17 +204,6 @@ static int lead_credit(struct rpc_qp *qp, const struct rpc_slot *slot, unsigned 
 	return err ? err : left < 0 ? left : 0;
 }
 
-/* Appends what has come meanwhile, if the list is shorter than a message may be. */
-static void list_grow(struct rpc_qp *qp, struct rpc_node **list)
-{
-	unsigned nr = 0;
-
-	while (*list && nr++ < qp->rpc->batch)
-		list = &(*list)->next;
-	if (!*list)
-		*list = rpc_queue_take(&qp->queue);
-}
-
 /* Tells the owner that its request was sent, or that nothing was. */
 static void slot_finish(struct rpc_slot *slot, int err)
 {
@@ -276,6 +265,32 @@ static struct rpc_node *batch_fill(struct batch *batch, const struct rpc_qp *qp,
 	return list;
 }
 
+/*
+ * Takes what waits, and looks again, until nothing has come while the leader copied and polled.
+ * Returns what is not part of the message.
+ */
+static struct rpc_node *batch_gather(struct batch *batch, struct rpc_qp *qp,
+				     struct rpc_node *list, unsigned max, uint32_t room)
+{
+	const struct far_nic_ops *ops = qp->rpc->nic->ops;
+	unsigned copied = 0, before;
+
+	do {
+		ops->spend(qp->rpc->nic, COPY_NS * (batch->nr - copied));
+		copied = batch->nr;
+		before = batch->nr + batch->access.nr;
+		if (qp->rpc->batch > 1)
+			rpc_lead_poll(qp);
+		/* Virtual time stands still for the others until this thread waits. */
+		if (qp->rpc->batch > 1 && rpc_is_virtual(qp->rpc->nic))
+			ops->wait(qp->out, rpc_now(qp->rpc));
+		if (!list)
+			list = rpc_queue_take(&qp->queue);
+		list = batch_fill(batch, qp, list, max, room);
+	} while (batch->nr + batch->access.nr != before);
+	return list;
+}
+
 /* Makes the operations on the server's memory; the last is signaled. */
 static void accesses_build(const struct rpc_access_batch *batch, struct rpc_qp *qp,
 			   struct far_wr *wr)
@@ -329,7 +344,6 @@ static void batch_build(const struct batch *batch, struct rpc_qp *qp)
 		memset(at + slot->len, 0, rpc_round(slot->len, 8) - slot->len);
 		rpc_slot_change(slot, RPC_SLOT_SENDING, RPC_SLOT_SENT);
 	}
-	qp->rpc->nic->ops->spend(qp->rpc->nic, COPY_NS * batch->nr);
 }
 
 /* Posts all with one doorbell. -EAGAIN: the queue is full. */
@@ -455,8 +469,7 @@ void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
 		err = (slot->access ? lead_begin_access : lead_begin)(qp, &batch, slot, &max,
 								      &room);
 	if (!err) {
-		list_grow(qp, &rest);
-		rest = batch_fill(&batch, qp, rest, max, room);
+		rest = batch_gather(&batch, qp, rest, max, room);
 		batch_build(&batch, qp);
 		err = batch_post(&batch, qp);
 		batch_finish(&batch, err);
