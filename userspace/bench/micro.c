@@ -22,7 +22,8 @@
  */
 #define APP_NS		34u
 #define START_NS	50000u
-#define MAX_THREADS	1024u
+#define MAX_THREADS	2048u
+#define MAX_CNS		256u
 #define MAX_NODES	255u
 #define POLL_MAX	32u
 #define LINE		64u
@@ -30,6 +31,7 @@
 
 const struct micro micro_default = {
 	.nic = "mem",
+	.cns = 1,
 	.nodes = 1,
 	.threads = 1,
 	.change_ns = UINT64_C(512000000),
@@ -70,8 +72,17 @@ int micro_policy_parse(const char *name, enum micro_policy *ret_policy,
 	return -EINVAL;
 }
 
+/* A compute node, with the memory nodes' spaces as it sees them. */
+struct node {
+	struct far_nic *nic;
+	struct far_peer *peers;
+	unsigned nr_peers;
+	uint32_t lkey;
+};
+
 struct worker {
 	struct run *run;
+	struct node *node;
 	struct far_qset *qset;
 	struct far_nic_thread *thread;
 	struct far_rng rng;
@@ -88,12 +99,11 @@ struct worker {
 
 struct run {
 	const struct micro *micro;
-	struct far_nic *nic;
-	struct far_peer *peers;
-	unsigned nr_peers;
+	struct far_nic *nic;		/* of the first compute node */
+	struct node *node;
+	unsigned nr_spaces;		/* that were made */
 	uint8_t *buf;
 	size_t buf_len;
-	uint32_t lkey;
 	struct worker *workers;
 	struct redundant redundant;
 	char space[32];
@@ -137,7 +147,7 @@ static void wr_fill(struct worker *worker, struct far_wr *wr, unsigned i, unsign
 			  far_rng_below(&worker->rng, worker->slots) * micro->size,
 		.local = worker->buf + (size_t)i * (micro->size > LINE ? micro->size : LINE),
 		.len = micro->size,
-		.lkey = worker->run->lkey,
+		.lkey = worker->node->lkey,
 		.op = micro->op,
 		.flags = nr ? FAR_WR_SIGNALED : 0,
 	};
@@ -148,7 +158,7 @@ static void wr_fill(struct worker *worker, struct far_wr *wr, unsigned i, unsign
 /* Waits for completions, and takes those that are there. */
 static int worker_reap(struct worker *worker)
 {
-	struct far_nic *nic = worker->run->nic;
+	struct far_nic *nic = worker->node->nic;
 	struct far_wc wc[POLL_MAX];
 	int nr, i;
 
@@ -178,7 +188,7 @@ static int worker_reap_all(struct worker *worker)
 static int worker_post(struct worker *worker, unsigned i, unsigned *ret_nr)
 {
 	const struct micro *micro = worker->run->micro;
-	struct far_nic *nic = worker->run->nic;
+	struct far_nic *nic = worker->node->nic;
 	unsigned nr = micro->depth - i, j;
 	int err = 0;
 
@@ -222,7 +232,7 @@ static void worker_idle(struct worker *worker)
 			   far_rng_mix(micro->seed ^ far_rng_mix(turn)) % range;
 
 	if (worker->idx >= at_work)
-		worker->run->nic->ops->wait(worker->qset, (turn + 1) * micro->change_ns);
+		worker->node->nic->ops->wait(worker->qset, (turn + 1) * micro->change_ns);
 }
 
 static int worker_hand(struct worker *worker)
@@ -231,8 +241,8 @@ static int worker_hand(struct worker *worker)
 	struct redundant_hand *hand = &worker->hand;
 
 	*hand = (struct redundant_hand) {
-		.all = &worker->run->redundant, .nic = worker->run->nic,
-		.qset = worker->qset, .buf = worker->buf, .lkey = worker->run->lkey,
+		.all = &worker->run->redundant, .nic = worker->node->nic,
+		.qset = worker->qset, .buf = worker->buf, .lkey = worker->node->lkey,
 		.size = micro->size, .slots = micro->region / micro->size,
 		.write = micro->op == FAR_NIC_WRITE, .stop = &worker->run->stop,
 	};
@@ -246,7 +256,8 @@ static void redundant_main(struct worker *worker)
 
 	worker->err = worker_hand(worker);
 	while (!worker->err && !__atomic_load_n(&run->stop, __ATOMIC_ACQUIRE)) {
-		run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, 2 * APP_NS + 1));
+		run->nic->ops->spend(worker->node->nic,
+				     far_rng_below(&worker->rng, 2 * APP_NS + 1));
 		worker->err = redundant_op(&worker->hand);
 		if (!worker->err)
 			run_count(run, 1);
@@ -259,7 +270,7 @@ static void worker_main(void *arg)
 	struct run *run = worker->run;
 	int err = 0;
 
-	run->nic->ops->spend(run->nic, far_rng_below(&worker->rng, START_NS));
+	worker->node->nic->ops->spend(worker->node->nic, far_rng_below(&worker->rng, START_NS));
 	if (run->micro->redundant_keys) {
 		redundant_main(worker);
 		err = worker->err;
@@ -314,6 +325,7 @@ static int worker_init(struct worker *worker, struct run *run, unsigned idx)
 	uint64_t part = micro->region / micro->threads / 4096 * 4096;
 
 	worker->run = run;
+	worker->node = &run->node[idx % micro->cns];
 	worker->idx = idx;
 	worker->slots = part / micro->size;
 	worker->base = idx * part;
@@ -326,7 +338,7 @@ static int worker_init(struct worker *worker, struct run *run, unsigned idx)
 		far_credit_init(&worker->credit, micro->depth > LEAST_UNLIMITED ?
 				micro->depth : LEAST_UNLIMITED, micro->throttle,
 				run_now(run));
-	return run->nic->ops->qset_new(run->nic, &attr, &worker->qset);
+	return run->nic->ops->qset_new(worker->node->nic, &attr, &worker->qset);
 }
 
 /*
@@ -342,7 +354,7 @@ static int workers_connect(struct run *run)
 	for (node = 0; node < micro->nodes; node++)
 		for (i = 0; i < micro->threads && !err; i++)
 			err = run->nic->ops->connect(run->workers[i].qset, node,
-						     &run->peers[node]);
+						     &run->workers[i].node->peers[node]);
 	return err;
 }
 
@@ -383,87 +395,106 @@ static int workers_run(struct run *run)
 	int err = 0;
 
 	for (nr = 0; nr < run->micro->threads && !err; nr++)
-		err = ops->thread_start(run->nic, worker_main, &run->workers[nr],
-					&run->workers[nr].thread);
+		err = ops->thread_start(run->workers[nr].node->nic, worker_main,
+					&run->workers[nr], &run->workers[nr].thread);
 	if (err) {
 		nr--;
 		__atomic_store_n(&run->stop, 1, __ATOMIC_RELEASE);
 	}
 	for (i = 0; i < nr; i++) {
-		ops->thread_join(run->nic, run->workers[i].thread);
+		ops->thread_join(run->workers[i].node->nic, run->workers[i].thread);
 		if (!err)
 			err = run->workers[i].err;
 	}
 	return err;
 }
 
-/* A space that is there. */
-static int peers_attach(struct run *run)
+/* Attaches a compute node to the space at each memory node. */
+static int node_attach(const struct run *run, struct node *node, const char *space,
+		       unsigned rights)
 {
 	const struct micro *micro = run->micro;
+	char number[16];
 	int err = 0;
 
-	while (run->nr_peers < micro->nodes && !err) {
-		struct far_peer *peer = &run->peers[run->nr_peers];
+	while (node->nr_peers < micro->nodes && !err) {
+		struct far_peer *peer = &node->peers[node->nr_peers];
 
-		err = run->nic->ops->attach(run->nic, micro->node[run->nr_peers],
-					    micro->space, FAR_ATTACH_READ, peer);
-		run->nr_peers += !err;
+		snprintf(number, sizeof(number), "%u", node->nr_peers);
+		err = node->nic->ops->attach(node->nic, micro->space ?
+					     micro->node[node->nr_peers] : number, space, rights,
+					     peer);
+		node->nr_peers += !err;
 		if (!err && peer->region[0].size < micro->region)
 			err = -ENOSPC;
 	}
 	return err;
 }
 
-static int peers_init(struct run *run)
+/* Makes the space at a memory node. */
+static int space_make(struct run *run, unsigned idx)
 {
 	const struct far_nic_ops *ops = run->nic->ops;
 	struct far_host_map map;
 	char node[16];
+	int err;
+
+	snprintf(node, sizeof(node), "%u", idx);
+	err = ops->host->create(run->nic, node, run->space, run->micro->region, 0600, &map);
+	if (err)
+		return err;
+	err = ops->host->publish(run->nic, &map);
+	ops->host->unmap(run->nic, &map);
+	run->nr_spaces += !err;
+	return err;
+}
+
+static int peers_init(struct run *run)
+{
+	const struct micro *micro = run->micro;
+	unsigned rights = FAR_ATTACH_READ | (micro->space ? 0 : FAR_ATTACH_WRITE), i;
 	int err = 0;
 
-	if (run->micro->space)
-		return peers_attach(run);
-	if (!ops->host)
+	if (!micro->space && !run->nic->ops->host)
 		return -EOPNOTSUPP;
-	for (; run->nr_peers < run->micro->nodes && !err; run->nr_peers += !err) {
-		snprintf(node, sizeof(node), "%u", run->nr_peers);
-		err = ops->host->create(run->nic, node, run->space, run->micro->region,
-					0600, &map);
-		if (err)
-			break;
-		err = ops->host->publish(run->nic, &map);
-		ops->host->unmap(run->nic, &map);
-		if (err)
-			break;
-		err = ops->attach(run->nic, node, run->space,
-				  FAR_ATTACH_READ | FAR_ATTACH_WRITE,
-				  &run->peers[run->nr_peers]);
-		if (err)
-			ops->host->remove(run->nic, node, run->space);
-	}
+	for (i = 0; !micro->space && i < micro->nodes && !err; i++)
+		err = space_make(run, i);
+	for (i = 0; i < micro->cns && !err; i++)
+		err = node_attach(run, &run->node[i], micro->space ? micro->space : run->space,
+				  rights);
 	return err;
 }
 
 static void peers_fini(struct run *run)
 {
 	const struct far_nic_ops *ops = run->nic->ops;
-	char node[16];
+	char number[16];
+	unsigned i;
 
-	while (run->nr_peers--) {
-		snprintf(node, sizeof(node), "%u", run->nr_peers);
-		ops->detach(run->nic, &run->peers[run->nr_peers]);
-		if (!run->micro->space)
-			ops->host->remove(run->nic, node, run->space);
+	for (i = 0; i < run->micro->cns; i++)
+		while (run->node[i].nr_peers)
+			ops->detach(run->node[i].nic,
+				    &run->node[i].peers[--run->node[i].nr_peers]);
+	while (run->nr_spaces--) {
+		snprintf(number, sizeof(number), "%u", run->nr_spaces);
+		ops->host->remove(run->nic, number, run->space);
 	}
-	free(run->peers);
+}
+
+/* Frees the buffer, which the first nr compute nodes have registered. */
+static void nodes_dereg(struct run *run, unsigned nr)
+{
+	while (nr--)
+		run->node[nr].nic->ops->mr_dereg(run->node[nr].nic, run->node[nr].lkey);
+	free(run->buf);
 }
 
 static int memory_init(struct run *run)
 {
 	const struct micro *micro = run->micro;
 	size_t slot = micro->size > LINE ? micro->size : LINE;
-	int err;
+	unsigned i;
+	int err = 0;
 
 	if (micro->redundant_keys)
 		slot += LINE;	/* what a CAS finds, and what a lock becomes */
@@ -472,16 +503,17 @@ static int memory_init(struct run *run)
 	if (!run->buf)
 		return -ENOMEM;
 	memset(run->buf, 0, run->buf_len);
-	err = run->nic->ops->mr_reg(run->nic, run->buf, run->buf_len, &run->lkey);
+	for (i = 0; i < micro->cns && !err; i++)
+		err = run->node[i].nic->ops->mr_reg(run->node[i].nic, run->buf, run->buf_len,
+						    &run->node[i].lkey);
 	if (err)
-		free(run->buf);
+		nodes_dereg(run, i - 1);
 	return err;
 }
 
 static void memory_fini(struct run *run)
 {
-	run->nic->ops->mr_dereg(run->nic, run->lkey);
-	free(run->buf);
+	nodes_dereg(run, run->micro->cns);
 }
 
 static void result_fill(const struct run *run, struct micro_result *ret_result)
@@ -530,7 +562,10 @@ static int micro_check(const struct micro *micro, char *why, size_t why_len)
 	int atomic = micro->op == FAR_NIC_CAS || micro->op == FAR_NIC_FAA;
 
 	if (!micro->threads || micro->threads > MAX_THREADS)
-		return complain(why, why_len, "threads", micro->threads, "1 to 1024");
+		return complain(why, why_len, "threads", micro->threads, "1 to 2048");
+	if (!micro->cns || micro->cns > MAX_CNS || (micro->cns > 1 && micro->throttle > 0))
+		return complain(why, why_len, "compute nodes", micro->cns,
+				"1 to 256, and 1 with throttling");
 	if (!micro->nodes || micro->nodes > MAX_NODES)
 		return complain(why, why_len, "memory nodes", micro->nodes, "1 to 255");
 	if (!micro->depth || micro->depth > 1024)
@@ -574,7 +609,8 @@ static int run_all(struct run *run, char *why, size_t why_len,
 	if (err) {
 		snprintf(why, why_len, "cannot %s memory of %llu bytes at memory node %u: %s",
 			 run->micro->space ? "reach" : "make",
-			 (unsigned long long)run->micro->region, run->nr_peers,
+			 (unsigned long long)run->micro->region,
+			 run->micro->space ? run->node[0].nr_peers : run->nr_spaces,
 			 strerror(-err));
 		goto fini_peers;
 	}
@@ -595,20 +631,49 @@ fini_peers:
 	return err;
 }
 
-/* In sim the cluster has as many memory nodes as are used. */
+/* In sim the cluster has as many nodes as are used. */
 static int micro_open(const struct micro *micro, char *why, size_t why_len,
 		      struct far_nic **ret_nic)
 {
 	char *spec;
 	int err;
 
-	if (strncmp(micro->nic, "sim:", 4))
+	if (strncmp(micro->nic, "sim:", 4)) {
+		if (micro->cns > 1)
+			return complain(why, why_len, "compute nodes", micro->cns,
+					"1: only sim has more");
 		return far_nic_open(micro->nic, why, why_len, ret_nic);
-	if (asprintf(&spec, "%s,mns=%u", micro->nic, micro->nodes) < 0)
+	}
+	if (asprintf(&spec, "%s,mns=%u,cns=%u", micro->nic, micro->nodes, micro->cns) < 0)
 		return -ENOMEM;
 	err = far_nic_open(spec, why, why_len, ret_nic);
 	free(spec);
 	return err;
+}
+
+static void nodes_fini(struct run *run)
+{
+	unsigned i;
+
+	for (i = 0; run->node && i < run->micro->cns; i++)
+		free(run->node[i].peers);
+	free(run->node);
+}
+
+static int nodes_init(struct run *run)
+{
+	const struct micro *micro = run->micro;
+	struct far_sim *sim = far_sim_of(run->nic);
+	unsigned i;
+
+	run->node = calloc(micro->cns, sizeof(run->node[0]));
+	for (i = 0; run->node && i < micro->cns; i++) {
+		run->node[i].nic = sim && i ? far_sim_nic(sim, i) : run->nic;
+		run->node[i].peers = calloc(micro->nodes, sizeof(run->node[i].peers[0]));
+		if (!run->node[i].peers)
+			return -ENOMEM;
+	}
+	return run->node ? 0 : -ENOMEM;
 }
 
 static void space_name(char *name, size_t len)
@@ -648,11 +713,13 @@ int micro_run(const struct micro *micro, char *why, size_t why_len,
 	if (why_len)
 		why[0] = 0;
 	space_name(run.space, sizeof(run.space));
-	run.peers = calloc(micro->nodes, sizeof(run.peers[0]));
 	err = redundant_init(&run.redundant);
 	if (!err)
-		err = run.peers ? run_all(&run, why, why_len, ret_result) : -ENOMEM;
+		err = nodes_init(&run);
+	if (!err)
+		err = run_all(&run, why, why_len, ret_result);
 	redundant_fini(&run.redundant);
+	nodes_fini(&run);
 	run.nic->ops->close(run.nic);
 	if (err && why_len && !why[0])
 		snprintf(why, why_len, "%s", far_strerror(err));

@@ -21,6 +21,7 @@ enum micro_policy {
 
 struct micro {
 	const char *nic;	/* as --nic */
+	unsigned cns;		/* compute nodes, over which the threads are spread; 1 but in sim */
 	unsigned nodes;		/* memory nodes, used in turn; at least 1 */
 	/* A space that is there, which is READ only; NULL: one of its own. */
 	const char *space;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The benchmark of RPC. It measures from when the last thread has warmed up until the first
- * has done its share: all threads are at work all that time.
+ * The benchmark of RPC. All threads are at work until all requests together are done; a
+ * quarter of them is not measured.
  */
 #include "rpc.h"
 
@@ -22,6 +22,7 @@
 #define BASELINE_ACTIVE	UINT32_MAX	/* the baselines schedule nothing */
 #define LARGE_ONE_IN	10u		/* threads, with --large */
 #define DATAGRAM_RECVS	4096u		/* of each of the server's threads, as eRPC has */
+#define COUNTED		16u		/* responses that a thread counts at a time; 1 in sim */
 #define STEADY		.05		/* by how much the halves of a run may differ */
 
 const struct rpc_bench rpc_bench_default = {
@@ -42,8 +43,8 @@ struct worker {
 	unsigned cn, idx;		/* of its client */
 	struct far_nic_thread *thread;
 	uint32_t size;
+	unsigned fresh;				/* responses that run->done does not have */
 	struct far_hist hist;
-	uint64_t warm_ns, half_ns, done_ns;	/* when it had done so much of its share */
 	uint64_t requests, doorbells, again;	/* of datagrams */
 	uint64_t errors;
 };
@@ -57,22 +58,26 @@ struct run {
 	struct far_rpc **rpc;
 	struct worker *worker;
 	unsigned nr;			/* workers */
-	unsigned warm;			/* workers that are; atomic */
-	uint64_t begin, end;		/* 0: not yet; atomic */
+	uint64_t done;			/* responses; atomic */
+	uint64_t begin, half, end;	/* when so many were done; 0: not yet; atomic */
 	char service[FAR_SERVICE_MAX + 1];
 };
 
-static int echo(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+/* Responses have `size` bytes at most, also if requests are large. */
+static size_t echo_datagram(const void *arg, const void *request, size_t len, void *response)
 {
-	memcpy(response, request, len);
-	*ret_len = len;
-	return 0;
-}
+	const struct rpc_bench *bench = arg;
 
-static size_t echo_datagram(const void *request, size_t len, void *response)
-{
+	if (len > bench->size)
+		len = bench->size;
 	memcpy(response, request, len);
 	return len;
+}
+
+static int echo(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+{
+	*ret_len = echo_datagram(arg, request, len, response);
+	return 0;
 }
 
 int rpc_variant_parse(const char *name, enum rpc_variant *ret_variant)
@@ -117,23 +122,43 @@ static void response_note(struct worker *worker, uint64_t start, uint64_t now)
 		far_hist_add(&worker->hist, now - start);
 }
 
-static void progress_note(struct worker *worker, uint64_t taken, uint64_t share, uint64_t now)
+/* Notes the time if the number of responses, which was done - nr, has come to `mark`. */
+static void mark_note(uint64_t *time, uint64_t mark, uint64_t done, unsigned nr, uint64_t now)
+{
+	if (done >= mark && done - nr < mark)
+		__atomic_store_n(time, now, __ATOMIC_RELEASE);
+}
+
+/* Responses at which the measurement begins; that is half way; that ends it. */
+static uint64_t warm_of(const struct rpc_bench *bench)
+{
+	return bench->ops / 4 + 1;
+}
+
+static uint64_t half_of(const struct rpc_bench *bench)
+{
+	return warm_of(bench) + (bench->ops + 1) * 3 / 8;
+}
+
+static uint64_t all_of(const struct rpc_bench *bench)
+{
+	return warm_of(bench) + 2 * (half_of(bench) - warm_of(bench));
+}
+
+/* Counts a response, some at a time. */
+static void progress_note(struct worker *worker, uint64_t now)
 {
 	struct run *run = worker->run;
-	uint64_t none = 0;
+	unsigned nr = ++worker->fresh;
+	uint64_t done;
 
-	if (taken == share / 4 + 1) {
-		worker->warm_ns = now;
-		if (__atomic_add_fetch(&run->warm, 1, __ATOMIC_ACQ_REL) == run->nr)
-			__atomic_store_n(&run->begin, now, __ATOMIC_RELEASE);
-	}
-	if (taken == share * 5 / 8 + 1)
-		worker->half_ns = now;
-	if (taken == share) {
-		worker->done_ns = now;
-		__atomic_compare_exchange_n(&run->end, &none, now, false, __ATOMIC_ACQ_REL,
-					    __ATOMIC_RELAXED);
-	}
+	if (nr < COUNTED && !run->sim)
+		return;
+	worker->fresh = 0;
+	done = __atomic_add_fetch(&run->done, nr, __ATOMIC_ACQ_REL);
+	mark_note(&run->begin, warm_of(run->bench), done, nr, now);
+	mark_note(&run->half, half_of(run->bench), done, nr, now);
+	mark_note(&run->end, all_of(run->bench), done, nr, now);
 }
 
 static int rpc_send(void *thread, const void *data, size_t len)
@@ -167,25 +192,28 @@ static int worker_calls(struct worker *worker, const struct calls *calls, void *
 {
 	const struct rpc_bench *bench = worker->run->bench;
 	struct far_nic *nic = worker->run->nic[1 + worker->cn];
-	uint64_t share = bench->ops / worker->run->nr + 1, sent = 0, taken = 0;
-	uint64_t start[FAR_RPC_OUTSTANDING_MAX];
+	uint64_t start[FAR_RPC_OUTSTANDING_MAX], sent = 0, taken = 0;
 	uint8_t data[FAR_RPC_DATA_MAX] = { 0 };
 	int err;
 
-	while (taken < share) {
-		for (; sent < share && sent - taken < bench->outstanding; sent++) {
+	do {
+		bool over = __atomic_load_n(&worker->run->end, __ATOMIC_ACQUIRE);
+
+		for (; !over && sent - taken < bench->outstanding; sent++) {
 			start[sent % FAR_RPC_OUTSTANDING_MAX] = nic->ops->now(nic);
 			err = calls->send(thread, data, worker->size);
 			if (err)
 				return err;
 		}
+		if (sent == taken)
+			break;
 		err = calls->recv(thread, data);
 		if (err)
 			return err;
-		response_note(worker, start[taken++ % FAR_RPC_OUTSTANDING_MAX],
+		response_note(worker, start[taken % FAR_RPC_OUTSTANDING_MAX],
 			      nic->ops->now(nic));
-		progress_note(worker, taken, share, nic->ops->now(nic));
-	}
+		progress_note(worker, nic->ops->now(nic));
+	} while (++taken);
 	return 0;
 }
 
@@ -224,6 +252,9 @@ static void worker_run(void *arg)
 	int err = worker->run->datagrams ? worker_datagrams(worker) : worker_rpc(worker);
 
 	worker->errors += err != 0;
+	/* The others would wait for this one's share for ever. */
+	if (err)
+		__atomic_store_n(&worker->run->end, UINT64_MAX, __ATOMIC_RELEASE);
 }
 
 static int run_open_sim(struct run *run, char *why, size_t why_len)
@@ -265,13 +296,14 @@ static int run_serve(struct run *run)
 		.threads = bench->server_threads,
 		.connections = (bench_qps(bench) * bench->cns + 1) * 2,
 		.handlers = handlers,
+		.arg = (void *)bench,
 		.nr_handlers = 1,
-		.active = bench->variant == RPC_COMBINE ? 0 : BASELINE_ACTIVE,
+		.active = bench->variant == RPC_COMBINE && bench->place ? 0 : BASELINE_ACTIVE,
 	};
 
 	if (bench->variant == RPC_DATAGRAM)
 		return datagram_serve(run->nic[0], bench->server_threads, DATAGRAM_RECVS,
-				      echo_datagram, &run->datagrams);
+				      echo_datagram, bench, &run->datagrams);
 	if (bench->node) {
 		snprintf(run->service, sizeof(run->service), "%s", bench->service);
 		return 0;
@@ -377,26 +409,14 @@ static void server_result(struct run *run, uint64_t requests, struct rpc_bench_r
 	}
 }
 
-/* The rates of the threads in the first and in the second half of what was measured. */
+/* The rates in the first and in the second half of what was measured. */
 static void steady_result(const struct run *run, struct rpc_bench_result *result)
 {
-	uint64_t share = run->bench->ops / run->nr + 1, warm = share / 4 + 1;
-	uint64_t half = share * 5 / 8 + 1;
-	double before = 0, after = 0;
-	unsigned i;
+	double nr = half_of(run->bench) - warm_of(run->bench);
 
-	for (i = 0; i < run->nr; i++) {
-		const struct worker *worker = &run->worker[i];
-
-		if (half >= share || worker->half_ns <= worker->warm_ns ||
-		    worker->done_ns <= worker->half_ns)
-			return;
-		before += 1e3 * (half - warm) / (worker->half_ns - worker->warm_ns);
-		after += 1e3 * (share - half) / (worker->done_ns - worker->half_ns);
-	}
-	result->before_mops = before;
-	result->after_mops = after;
-	result->is_steady = fabs(after / before - 1) <= STEADY;
+	result->before_mops = 1e3 * nr / (run->half - run->begin);
+	result->after_mops = 1e3 * nr / (run->end - run->half);
+	result->is_steady = fabs(result->after_mops / result->before_mops - 1) <= STEADY;
 }
 
 static void run_result(struct run *run, struct rpc_bench_result *result)

@@ -23,14 +23,14 @@ struct datagram_server;
 struct datagram_client;
 
 /* Fills response, of DATAGRAM_DATA_MAX bytes, and returns its length. */
-typedef size_t datagram_fn(const void *request, size_t len, void *response);
+typedef size_t datagram_fn(const void *arg, const void *request, size_t len, void *response);
 
 /*
  * Starts threads that serve, each with so many RECVs. -EOPNOTSUPP: the back end has no
  * datagrams.
  */
 int datagram_serve(struct far_nic *nic, unsigned threads, unsigned recvs, datagram_fn *fn,
-		   struct datagram_server **ret_server);
+		   const void *arg, struct datagram_server **ret_server);
 void datagram_stop(struct datagram_server *server);
 /* The address of one of its threads. */
 uint64_t datagram_address(const struct datagram_server *server, unsigned thread);

@@ -24,6 +24,7 @@ struct server_thread {
 struct datagram_server {
 	struct far_nic *nic;
 	datagram_fn *fn;
+	const void *arg;
 	unsigned nr, recvs;
 	uint32_t stop;		/* atomic */
 	struct server_thread thread[];
@@ -66,7 +67,8 @@ static int request_run(struct server_thread *self, const struct far_wc *wc, unsi
 	    request->len != wc->len - sizeof(*request))
 		return 0;
 	*response = *request;
-	response->len = self->server->fn(request + 1, request->len, response + 1);
+	response->len = self->server->fn(self->server->arg, request + 1,
+					request->len, response + 1);
 	return 1;
 }
 
@@ -175,7 +177,7 @@ static int thread_init(struct server_thread *self, struct datagram_server *serve
 }
 
 int datagram_serve(struct far_nic *nic, unsigned threads, unsigned recvs, datagram_fn *fn,
-		   struct datagram_server **ret_server)
+		   const void *arg, struct datagram_server **ret_server)
 {
 	struct datagram_server *server;
 	unsigned i;
@@ -188,6 +190,7 @@ int datagram_serve(struct far_nic *nic, unsigned threads, unsigned recvs, datagr
 		return -ENOMEM;
 	server->nic = nic;
 	server->fn = fn;
+	server->arg = arg;
 	server->nr = threads;
 	server->recvs = recvs;
 	for (i = 0; i < threads && !err; i++)

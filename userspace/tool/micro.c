@@ -37,12 +37,14 @@ static const char *const op_names[] = {
 
 #define NR_OPS	(sizeof(op_names) / sizeof(op_names[0]))
 
-enum { OPT_NIC = 256, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
+enum { OPT_NIC = 256, OPT_CNS, OPT_MNS, OPT_THREADS, OPT_DEPTH, OPT_OP, OPT_SIZE, OPT_POLICY,
        OPT_BATCH, OPT_THROTTLE, OPT_CHANGE, OPT_OPS, OPT_REGION, OPT_SEED, OPT_JSON,
        OPT_SPACE, OPT_NODE, OPT_REDUNDANT, OPT_THETA };
 
 static const struct argp_option argp_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
+	{ "cns", OPT_CNS, "N", 0,
+	  "compute nodes over which the threads are spread (1; more in sim only)", 0 },
 	{ "mns", OPT_MNS, "N", 0, "memory nodes, used in turn (1)", 0 },
 	{ "space", OPT_SPACE, "NAME", 0,
 	  "a space that is there, as of 'far space serve', which is read only (default: "
@@ -93,10 +95,10 @@ static void parse_threads(struct argp_state *state, char *arg, struct micro *m)
 
 	if (dots) {
 		*dots = 0;
-		m->least_threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+		m->least_threads = far_arg_number(state, "--threads", arg, 1, 2048, 0);
 		arg = dots + 2;
 	}
-	m->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
+	m->threads = far_arg_number(state, "--threads", arg, 1, 2048, 0);
 }
 
 
@@ -117,6 +119,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--node '%s': at most %u expected", arg,
 				   MAX_NODES);
 		o->node[o->nr_nodes++] = far_arg_node(state, arg);
+		break;
+	case OPT_CNS:
+		m->cns = far_arg_number(state, "--cns", arg, 1, 256, 0);
 		break;
 	case OPT_MNS:
 		m->nodes = far_arg_number(state, "--mns", arg, 1, 255, 0);
@@ -202,6 +207,8 @@ static struct json_object *result_json(const struct options *o,
 			       json_object_new_string(r->is_model ? "model" : "measured"));
 	json_object_object_add(json, "policy", json_object_new_string(o->policy));
 	json_object_object_add(json, "op", json_object_new_string(op_names[m->op]));
+	if (m->cns > 1)
+		json_object_object_add(json, "cns", json_object_new_int(m->cns));
 	json_object_object_add(json, "threads", json_object_new_int(m->threads));
 	json_object_object_add(json, "least_threads", m->least_threads ?
 			       json_object_new_int(m->least_threads) : NULL);

@@ -158,7 +158,7 @@ struct caller {
 	unsigned answered;
 };
 
-static size_t add_one(const void *request, size_t len, void *response)
+static size_t add_one(const void *arg, const void *request, size_t len, void *response)
 {
 	uint64_t word;
 
@@ -199,7 +199,8 @@ static uint64_t call_all(unsigned recvs)
 	unsigned i;
 
 	bed_init(&bed, 2, 1, 1, 0, NULL);
-	assert_int_equal(datagram_serve(far_sim_nic(bed.sim, 0), 1, recvs, add_one, &server), 0);
+	assert_int_equal(datagram_serve(far_sim_nic(bed.sim, 0), 1, recvs, add_one, NULL,
+					&server), 0);
 	for (i = 0; i < CALLERS; i++) {
 		caller[i] = (struct caller) { .nic = far_sim_nic(bed.sim, 1),
 					      .server = datagram_address(server, 0) };
