@@ -25,7 +25,8 @@ class Series:
     One line of a figure. Of the paper: key is its name in the paper's CSV, or known has its
     points. Of "far bench model": point(row) is the (x, y) of a row of its CSV, or None. Else
     args(x) are the far command's, or behind APPS those of scripts/bench-apps, and value(json)
-    is what is drawn, or Missing. quick(x): what to run instead with --quick.
+    is what is drawn, or Missing. quick(x): what to run instead with --quick. With per(x), the
+    arguments of another run, how many times that of the other one is drawn.
     """
     label: str
     key: str = ''
@@ -33,6 +34,7 @@ class Series:
     args: typing.Callable = None
     quick: typing.Callable = None
     value: typing.Callable = lambda r: r['mops']
+    per: typing.Callable = None
     # None: the x that was asked for.
     x_value: typing.Callable = None
     # Empty: the figure's.
@@ -109,7 +111,8 @@ def shown(args):
 
 def unsteady(result):
     """With the throughput of the two windows that do not agree, in Mop/s."""
-    windows = [f'{result[key]:.3g}' for key in ('before_mops', 'mops') if key in result]
+    last = 'after_mops' if 'after_mops' in result else 'mops'
+    windows = [f'{result[key]:.3g}' for key in ('before_mops', last) if key in result]
     return Missing('unsteady: ' + ', '.join(windows))
 
 
@@ -161,11 +164,14 @@ class Runner:
         xs = series.xs or figure.xs
         return xs[::3] if self.quick else xs
 
-    def args(self, series, x):
-        """The arguments of far bench for a point."""
+    def args(self, series, x, other=False):
+        """The arguments of far bench for a point; other: of the run that it is compared with."""
         if series.point:
             return self.MODEL + (['--every', '5'] if self.quick else [])
-        args = series.quick(x) if self.quick and series.quick else series.args(x)
+        if other:
+            args = series.per(x)
+        else:
+            args = series.quick(x) if self.quick and series.quick else series.args(x)
         if args[0] == APPS:
             return self.shrunk(args)
         if not self.quick:
@@ -226,8 +232,9 @@ class Runner:
                     args = self.args(series, 0)
                     todo[self.path(args)] = args
                 for x in self.xs(figure, series) if series.args else []:
-                    args = self.args(series, x)
-                    todo[self.path(args)] = args
+                    for other in (False, True)[:2 if series.per else 1]:
+                        args = self.args(series, x, other)
+                        todo[self.path(args)] = args
         todo = [args for path, args in todo.items() if not os.path.exists(path)]
         # The longest first.
         todo.sort(key=lambda args: args[0] != 'model')
@@ -253,18 +260,25 @@ class Runner:
             with open(self.path(self.args(series, 0)), encoding='utf-8') as f:
                 points = (series.point(row) for row in csv.DictReader(f))
                 return sorted(p for p in points if p)
-        points = []
-        for x in self.xs(figure, series):
-            path = self.path(self.args(series, x))
-            if path in self.failed:
-                points.append((x, Missing(self.failed[path])))
-                continue
-            with open(path, encoding='utf-8') as f:
-                result = json.load(f)
-            at = series.x_value(result) if series.x_value else x
-            steady = self.quick or result.get('steady', True)
-            points.append((at, series.value(result) if steady else unsteady(result)))
-        return points
+        return [self.measured(series, x) for x in self.xs(figure, series)]
+
+    def value(self, series, x, other=False):
+        """What a run has measured, or Missing; and all its results, None if it has failed."""
+        path = self.path(self.args(series, x, other))
+        if path in self.failed:
+            return Missing(self.failed[path]), None
+        with open(path, encoding='utf-8') as f:
+            result = json.load(f)
+        steady = self.quick or result.get('steady', True)
+        return series.value(result) if steady else unsteady(result), result
+
+    def measured(self, series, x):
+        """(x, y) of a point."""
+        y, result = self.value(series, x)
+        if series.per and not isinstance(y, Missing):
+            base, _ = self.value(series, x, True)
+            y = base if isinstance(base, Missing) else y / base
+        return (series.x_value(result) if series.x_value and result else x), y
 
     def fitted(self, figure):
         """{(label, x)} of points of "far bench model" on which its profile was fitted."""

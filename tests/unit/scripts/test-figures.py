@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
 sys.path.insert(0, os.path.join(TOP, 'scripts', 'lib'))
 import figures_chains
+import figures_flock
 import figures_odrp
 import figures_origins
 import figures_queues
@@ -25,7 +26,8 @@ import figures_smart_trees_more
 import result
 from figures_run import Figure, Missing, Series
 
-SETS = {'chains': figures_chains, 'odrp': figures_odrp, 'smart-hash': figures_smart_hash,
+SETS = {'chains': figures_chains, 'flock': figures_flock, 'odrp': figures_odrp,
+        'smart-hash': figures_smart_hash,
         'smart-trees': figures_smart_trees,
         'smart-trees-more': figures_smart_trees_more}
 FIGURE = Figure('13a', 'A figure', 'threads', 'Mop/s', [1, 2, 3, 4], [])
