@@ -80,11 +80,11 @@ static int batch_run(struct server_thread *self, const struct far_wc *wc, unsign
 	struct far_wr wr[BATCH];
 
 	for (i = 0; i < nr; i++) {
-		if (!request_run(self, &wc[i], first + nr_sends))
-			continue;
-		wr[nr_sends] = datagram_send_wr(&self->out, first + nr_sends,
-						datagram_slot(&self->out, first + nr_sends)->reply_to);
-		nr_sends++;
+		unsigned slot = first + nr_sends;
+
+		if (request_run(self, &wc[i], slot))
+			wr[nr_sends++] = datagram_send_wr(&self->out, slot,
+							  datagram_slot(&self->out, slot)->reply_to);
 	}
 	nic->ops->spend(nic, DATAGRAM_COPY_NS * nr_sends);
 	self->stats.requests += nr_sends;

@@ -59,7 +59,7 @@ struct sim_profile {
 	double link_head_bytes;		/* per message */
 	/* until a request to a dead memory node fails */
 	double dead_ns;
-	/* What follows may be missing in a file. */
+	/* A file may lack what follows. */
 	double wake_ns;			/* mean time until a thread notices a wake-up */
 	double serve_first;		/* 1: data move when the node has served the request */
 	/* the cache of queue pair states of each NIC */
@@ -74,8 +74,8 @@ struct sim_profile {
 
 /*
  * Loads a profile. spec: a name of userspace/profiles, or a path with a '/', optionally
- * followed by ,NAME=VALUE,... What may be missing, and is, costs nothing. -ENOENT: no such profile; -EINVAL: a bad line or value;
- * with a sentence in why.
+ * followed by ,NAME=VALUE,... A parameter that may be missing, and is, costs nothing.
+ * -ENOENT: no such profile; -EINVAL: a bad line or value; with a sentence in why.
  */
 int sim_profile_load(const char *spec, struct sim_profile *ret_profile, char *why,
 		     size_t why_len);
