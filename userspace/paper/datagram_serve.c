@@ -78,13 +78,15 @@ static int batch_run(struct server_thread *self, const struct far_wc *wc, unsign
 	struct far_nic *nic = self->server->nic;
 	unsigned first = self->posted % BATCHES * BATCH, i, nr_sends = 0;
 	struct far_wr wr[BATCH];
+	uint64_t reply_to;
 
 	for (i = 0; i < nr; i++) {
 		unsigned slot = first + nr_sends;
 
-		if (request_run(self, &wc[i], slot))
-			wr[nr_sends++] = datagram_send_wr(&self->out, slot,
-							  datagram_slot(&self->out, slot)->reply_to);
+		if (!request_run(self, &wc[i], slot))
+			continue;
+		reply_to = datagram_slot(&self->out, slot)->reply_to;
+		wr[nr_sends++] = datagram_send_wr(&self->out, slot, reply_to);
 	}
 	nic->ops->spend(nic, DATAGRAM_COPY_NS * nr_sends);
 	self->stats.requests += nr_sends;
