@@ -97,6 +97,7 @@ printf "key\n24 24 1\nvalue\n3000 3000 1\ncmd\n0 0.5\n1 0.5\n" >/tmp/memcaslap.c
 memcaslap -s 127.0.0.1:11211 -T 1 -c $((items / 1024 + 1)) -w 1k -x $((items * 3)) -v 0.05 \
 	-F /tmp/memcaslap.conf >/tmp/memcaslap.out 2>&1
 kill $!
+wait
 sed -n "s/.* TPS: \([0-9]*\) .*/ops_s=\1/p" /tmp/memcaslap.out
 grep -q "^verify_failed: 0$" /tmp/memcaslap.out && echo verified=yes || echo verified=no'
 

@@ -70,6 +70,8 @@ class Figure:
     runs_of: str = ''
     # (label, x) of points on which a model was fitted.
     fitted: frozenset = frozenset()
+    # A quick run has the first of so many points.
+    every: int = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +164,7 @@ class Runner:
 
     def xs(self, figure, series):
         xs = series.xs or figure.xs
-        return xs[::3] if self.quick else xs
+        return xs[::figure.every] if self.quick else xs
 
     def args(self, series, x, other=False):
         """The arguments of far bench for a point; other: of the run that it is compared with."""

@@ -272,6 +272,16 @@ class Test(unittest.TestCase):
                              for s in f.series if not s.args]:
             self.assertTrue(points, name)
 
+    def test_odrp_quick(self):
+        """A quick run has two points, of one application."""
+        runner = figures_run.Runner.__new__(figures_run.Runner)
+        runner.quick = True
+        for figure in figures_odrp.FIGURES:
+            for series in figure.series:
+                if series.args:
+                    points = [figures_odrp.POINTS[x] for x in runner.xs(figure, series)]
+                    self.assertEqual({app for app, _ in points}, {'quicksort'}, figure.name)
+
     def test_apps(self):
         """A run in virtual machines is of bench-apps, and is kept."""
         figure = Figure('f', 'A figure', 'x', 's', [0, 1], [
