@@ -138,7 +138,8 @@ def cpu():
     modes = [m for m in MODES if m != 'zram']
     return Figure('7-cpu', 'Figure 7: processor of the memory node for a page',
                   'application, local memory', 'us per page in or out', XS,
-                  [measured(TITLES[m], field(m, 'cpu_us')) for m in modes], names=NAMES, every=len(APPS),
+                  [measured(TITLES[m], field(m, 'cpu_us')) for m in modes], names=NAMES,
+                  every=len(APPS),
                   note='Of the agent, not of the software NIC, which stands for hardware; of '
                   'the server for two-sided and NBD. The agent hears heartbeats also while '
                   'nothing is swapped: in a slow run that is more for a page.')
@@ -157,7 +158,8 @@ def seconds():
     return Figure('7-seconds', 'Figure 7: the same in seconds', 'application, local memory',
                   's', XS, [measured('working set, MB', field('static', 'mb')),
                             measured('all local', field('local', 'seconds'))] +
-                  [measured(TITLES[m], field(m, 'seconds')) for m in MODES], names=NAMES, every=len(APPS))
+                  [measured(TITLES[m], field(m, 'seconds')) for m in MODES], names=NAMES,
+                  every=len(APPS))
 
 
 # ---- the model of many compute nodes -------------------------------------------------
