@@ -729,6 +729,8 @@ static bool sess_conn_gone(struct manager *m, struct sess *s, uint32_t id)
 		asked_drop(&s->waiting);
 		return true;
 	}
+	if (!s->nr_conns)
+		return false;
 	sess_for_each_queue(s, n, c, q) {
 		if (q->asked ? q->asked->ev.id == id : q->cm_id == id) {
 			asked_drop(&q->asked);

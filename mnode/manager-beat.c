@@ -159,9 +159,22 @@ static void use_tick(struct manager *m, uint32_t elapsed_ms)
 		use_count(&m->use, used, manager_held_pages(m), elapsed_ms);
 }
 
+/* Does the plan of leases depend on what the heartbeat has changed? */
+static bool look_one(struct sess *s)
+{
+	const struct lease *l = &s->lease, before = *l;
+
+	if (!sess_look(s, 0))
+		return false;
+	sess_setup(s, SETUP_EV_SEEN);
+	return l->used != before.used || l->want != before.want || l->held != before.held ||
+	       l->ceiling != before.ceiling || l->promised != before.promised ||
+	       l->reachable != before.reachable;
+}
+
 bool manager_look(struct manager *m)
 {
-	bool news = false, any = false;
+	bool changes = false, any = false;
 	unsigned int i;
 
 	if (check_runs(m) || manager_health_silent(m))
@@ -175,15 +188,13 @@ bool manager_look(struct manager *m)
 		m->stirred |= s->lease.writing;
 		if (s->lease.writing && sess_poll_ctl(s)) {
 			manager_lost(m, s);
-		} else if (sess_has_news(s) && sess_look(s, 0)) {
-			sess_setup(s, SETUP_EV_SEEN);
-			news = true;
+		} else if (sess_has_news(s)) {
+			m->stirred = true;
+			changes |= look_one(s);
 		}
 	}
-	if (!news)
-		return any;
-	m->stirred = true;
-	manager_plan_leases(m);
+	if (changes)
+		manager_plan_leases(m);
 	return any;
 }
 

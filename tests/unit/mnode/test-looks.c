@@ -95,6 +95,14 @@ static void test_one_is_new(void **state)
 	assert_int_equal(nr_plans, 1);
 	assert_true(manager_look(&bed.m));
 	assert_int_equal(nr_read, 1);
+	/* It says the same again: there is nothing to plan. */
+	beat(2, ODRP_WIRE_SLAB_PAGES);
+	assert_true(manager_look(&bed.m));
+	beat(2, ODRP_WIRE_SLAB_PAGES);
+	count_anew();
+	assert_true(manager_look(&bed.m));
+	assert_int_equal(nr_read, 1);
+	assert_int_equal(nr_plans, 0);
 	bed_close(&bed);
 }
 
