@@ -28,7 +28,7 @@ struct soft_cq {
 };
 
 /* An agent has thousands of completion queues, and looks up hundreds of them at a time. */
-#define SOFT_CQ_BUCKETS	1024	/* power of two */
+#define SOFT_CQ_BUCKETS	16384	/* power of two */
 
 /**
  * struct nic_soft - an open software NIC

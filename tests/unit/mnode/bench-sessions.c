@@ -223,6 +223,15 @@ static void phase_end(const char *kind, const char *name, struct phase began, do
 	fflush(stdout);
 }
 
+/* A process that begins has no connections of the one before. */
+static void old_events_drop(void)
+{
+	struct nic_event ev;
+
+	while (!bed.nic->ops->event(bed.nic, &ev))
+		bed.nic->ops->release(bed.nic, ev.id);
+}
+
 static void agent_restart(void)
 {
 	int fd[KEEP_FILES];
@@ -230,7 +239,10 @@ static void agent_restart(void)
 
 	bed_copy_kept(&bed, fd);
 	began = cpu_ns();
+	in_agent = true;
 	bed_restart(&bed, fd);
+	in_agent = false;
+	old_events_drop();
 	crowd_tell(&crowd);
 	/* Also that of the agent before to free all, which it would not. */
 	bed.cpu_ns += cpu_ns() - began;
