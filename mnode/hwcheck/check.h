@@ -60,6 +60,13 @@ int check_questions(struct side *card, struct side *soft,
 bool check_judge(const struct check *check, struct json_object *report);
 
 /*
+ * Adds "enough": is the card enough for "chains", for "keys" beside them (translate=nic), for
+ * "direct" slabs, for "spaces"?  The last two need no chains: any RDMA device does, as
+ * nic = verbs:DEVICE.  same: check_judge() has said so.
+ */
+void check_enough(struct json_object *report, bool same);
+
+/*
  * Replaces the file at path by the report, or leaves it unchanged; makes missing
  * directories.  -errno, with a sentence in why; -EEXIST: path is not a regular file.
  */

@@ -233,6 +233,7 @@ static int device_check(const struct args *args, struct json_object *report)
 	if (r)
 		json_object_object_add(report, "error",
 				       json_object_new_string(why));
+	check_enough(report, !r && same);
 	report_conclude(report, r ? "Nothing could be compared." :
 			same ? "Every program that may be armed did the same on both, "
 			"and what is relied on holds." :

@@ -113,6 +113,25 @@ static void print_probes(struct json_object *list, FILE *f)
 	}
 }
 
+static void print_enough(struct json_object *enough, FILE *f)
+{
+	static const struct {
+		const char *key, *words;
+	} lines[] = {
+		{ "chains", "chains        nic = mlx5:DEVICE" },
+		{ "keys", "keys          nic = mlx5:DEVICE, translate = nic" },
+		{ "direct", "direct slabs  nic = verbs:DEVICE" },
+		{ "spaces", "spaces        nic = verbs:DEVICE" },
+	};
+	unsigned int i;
+
+	fputs("\nEnough for:\n", f);
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		fprintf(f, "  %-4s %s\n",
+			json_object_get_boolean(report_get(enough, lines[i].key)) ? "yes" : "no",
+			lines[i].words);
+}
+
 void check_print(struct json_object *report, FILE *f)
 {
 	fprintf(f, "%s, firmware %s\n", text_of(report, "device"),
@@ -133,5 +152,7 @@ void check_print(struct json_object *report, FILE *f)
 		fprintf(f, "\n%s\n", text_of(report, "fence_verdict"));
 	if (text_of(report, "translate_verdict"))
 		fprintf(f, "\n%s\n", text_of(report, "translate_verdict"));
+	if (report_get(report, "enough"))
+		print_enough(report_get(report, "enough"), f);
 	fprintf(f, "\n%s\n", text_of(report, "result"));
 }

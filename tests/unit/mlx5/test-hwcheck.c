@@ -509,6 +509,38 @@ static void translation(void **state)
 	json_object_put(report);
 }
 
+/* What a card is enough for: each needs what stands before it, but for slabs and spaces, which
+ * need no chains. */
+static void enough(void **state)
+{
+	struct check check = {
+		true, true, true, true, true, true, true, true, NULL,
+	};
+	struct json_object *report = describe();
+	struct json_object *caps = get(report, "capabilities");
+
+	assert_true(check_judge(&check, report));
+	check_enough(report, true);
+	expect_printed(report, "yes  chains ");
+	expect_printed(report, "yes  keys ");
+	expect_printed(report, "yes  direct slabs ");
+	expect_printed(report, "yes  spaces ");
+	check.keys = false;
+	assert_true(check_judge(&check, report));
+	check_enough(report, true);
+	expect_printed(report, "yes  chains ");
+	expect_printed(report, "no   keys ");
+	check_enough(report, false);
+	expect_printed(report, "no   chains ");
+	expect_printed(report, "no   keys ");
+	expect_printed(report, "yes  direct slabs ");
+	json_object_object_add(caps, "atomic", json_object_new_boolean(false));
+	check_enough(report, false);
+	expect_printed(report, "yes  direct slabs ");
+	expect_printed(report, "no   spaces ");
+	json_object_put(report);
+}
+
 static void lacking(void **state)
 {
 	struct wrc_mlx5 *dev = nic_mlx5_device(card.nic);
@@ -534,6 +566,7 @@ int main(void)
 		T(unfenced),
 		cmocka_unit_test(judged),
 		T(translation),
+		T(enough),
 		T(lacking),
 	};
 
