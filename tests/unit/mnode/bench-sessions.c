@@ -224,7 +224,7 @@ static void phase_end(const char *kind, const char *name, struct phase began, do
 }
 
 /* A process that begins has no connections of the one before. */
-static void old_events_drop(void)
+static void old_agent_forget(void)
 {
 	struct nic_event ev;
 
@@ -242,11 +242,12 @@ static void agent_restart(void)
 	in_agent = true;
 	bed_restart(&bed, fd);
 	in_agent = false;
-	old_events_drop();
 	crowd_tell(&crowd);
 	/* Also that of the agent before to free all, which it would not. */
-	bed.cpu_ns += cpu_ns() - began;
-	crowd_pass(&crowd, (cpu_ns() - began) / MS + 1);
+	began = cpu_ns() - began;
+	bed.cpu_ns += began;
+	old_agent_forget();
+	crowd_pass(&crowd, began / MS + 1);
 }
 
 static void agent_open(enum conf_translate translate, unsigned int nr, unsigned int queues)
