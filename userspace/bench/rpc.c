@@ -46,7 +46,8 @@ struct worker {
 	unsigned fresh;				/* responses that run->done does not have */
 	struct far_hist hist;
 	uint64_t requests, doorbells, again;	/* of datagrams */
-	uint64_t errors;
+	uint64_t errors, wrong;
+	struct far_rng rng;
 };
 
 struct run {
@@ -55,6 +56,7 @@ struct run {
 	struct far_nic **nic;		/* the server's, then each client's */
 	struct far_rpc_server *server;
 	struct datagram_server *datagrams;
+	struct rpc_index *index;	/* the server's, or NULL */
 	struct far_rpc **rpc;
 	struct worker *worker;
 	unsigned nr;			/* workers */
@@ -188,11 +190,30 @@ static int dgram_recv(void *thread, void *data)
 static const struct calls rpc_calls = { rpc_send, rpc_recv };
 static const struct calls datagram_calls = { dgram_send, dgram_recv };
 
+/* A request under way. */
+struct asked {
+	uint64_t start;
+	unsigned handler;
+	uint8_t key[8];			/* of the index */
+};
+
+static int worker_send(struct worker *worker, void *thread, const struct calls *calls,
+		       struct asked *asked, const uint8_t *data)
+{
+	const struct rpc_bench *bench = worker->run->bench;
+
+	if (!bench->keys)
+		return calls->send(thread, data, worker->size);
+	asked->handler = rpc_index_draw(&worker->rng, bench->keys, asked->key);
+	return far_rpc_send(thread, asked->handler, asked->key, sizeof(asked->key), TIMEOUT_NS);
+}
+
 static int worker_calls(struct worker *worker, const struct calls *calls, void *thread)
 {
 	const struct rpc_bench *bench = worker->run->bench;
 	struct far_nic *nic = worker->run->nic[1 + worker->cn];
-	uint64_t start[FAR_RPC_OUTSTANDING_MAX], sent = 0, taken = 0;
+	struct asked asked[FAR_RPC_OUTSTANDING_MAX], *oldest;
+	uint64_t sent = 0, taken = 0;
 	uint8_t data[FAR_RPC_DATA_MAX] = { 0 };
 	int err;
 
@@ -200,8 +221,10 @@ static int worker_calls(struct worker *worker, const struct calls *calls, void *
 		bool over = __atomic_load_n(&worker->run->end, __ATOMIC_ACQUIRE);
 
 		for (; !over && sent - taken < bench->outstanding; sent++) {
-			start[sent % FAR_RPC_OUTSTANDING_MAX] = nic->ops->now(nic);
-			err = calls->send(thread, data, worker->size);
+			struct asked *next = &asked[sent % FAR_RPC_OUTSTANDING_MAX];
+
+			next->start = nic->ops->now(nic);
+			err = worker_send(worker, thread, calls, next, data);
 			if (err)
 				return err;
 		}
@@ -210,8 +233,11 @@ static int worker_calls(struct worker *worker, const struct calls *calls, void *
 		err = calls->recv(thread, data);
 		if (err)
 			return err;
-		response_note(worker, start[taken % FAR_RPC_OUTSTANDING_MAX],
-			      nic->ops->now(nic));
+		oldest = &asked[taken % FAR_RPC_OUTSTANDING_MAX];
+		response_note(worker, oldest->start, nic->ops->now(nic));
+		if (bench->keys)
+			worker->wrong += !rpc_index_is_right(bench->keys, oldest->handler,
+							     oldest->key, data, 8);
 		progress_note(worker, nic->ops->now(nic));
 	} while (++taken);
 	return 0;
@@ -287,6 +313,14 @@ static int run_open(struct run *run, char *why, size_t why_len)
 	return err;
 }
 
+static int run_index(struct run *run, char *why, size_t why_len)
+{
+	const struct rpc_bench *bench = run->bench;
+
+	return bench->keys ? rpc_index_new(bench->keys, run->sim ? run->nic[0] : NULL,
+					   bench->index_ns, why, why_len, &run->index) : 0;
+}
+
 static int run_serve(struct run *run)
 {
 	static far_rpc_fn *const handlers[] = { echo };
@@ -295,9 +329,9 @@ static int run_serve(struct run *run)
 		.service = run->service,
 		.threads = bench->server_threads,
 		.connections = (bench_qps(bench) * bench->cns + 1) * 2,
-		.handlers = handlers,
-		.arg = (void *)bench,
-		.nr_handlers = 1,
+		.handlers = run->index ? rpc_index_handlers : handlers,
+		.nr_handlers = run->index ? RPC_INDEX_HANDLERS : 1,
+		.arg = run->index ? (void *)run->index : (void *)bench,
 		.active = bench->variant == RPC_COMBINE && bench->place ? 0 : BASELINE_ACTIVE,
 	};
 
@@ -349,6 +383,7 @@ static int run_workers(struct run *run)
 		if (run->bench->large && worker->idx % LARGE_ONE_IN == LARGE_ONE_IN - 1)
 			worker->size = run->bench->large;
 		far_hist_init(&worker->hist);
+		far_rng_init(&worker->rng, run->bench->seed, i);
 		err = run->nic[1 + worker->cn]->ops->thread_start(run->nic[1 + worker->cn],
 								  worker_run, worker,
 								  &worker->thread);
@@ -389,6 +424,7 @@ static struct far_rpc_stats run_counts(struct run *run, struct rpc_bench_result 
 		sum.doorbells += run->worker[i].doorbells;
 		result->again += run->worker[i].again;
 		result->errors += run->worker[i].errors;
+		result->wrong += run->worker[i].wrong;
 	}
 	return sum;
 }
@@ -495,6 +531,8 @@ int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 	if (!err)
 		err = run_open(&run, why, why_len);
 	if (!err)
+		err = run_index(&run, why, why_len);
+	if (!err)
 		err = run_serve(&run);
 	if (!err)
 		err = run_connect(&run);
@@ -503,6 +541,8 @@ int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 	if (!err)
 		run_result(&run, ret_result);
 	run_close(&run);
+	if (run.index)
+		rpc_index_free(run.index, &ret_result->index);
 	if (err && !why[0])
 		snprintf(why, why_len, "%s: %s", bench->nic, strerror(-err));
 	return err;

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rpc_index.h"
+
 /* How the threads of a client share queue pairs. */
 enum rpc_variant {
 	RPC_COMBINE,		/* `qps` queue pairs, each with a combining queue */
@@ -32,6 +34,9 @@ struct rpc_bench {
 	unsigned qps;		/* of each client, of RPC_COMBINE; 0: one for 2 threads */
 	uint64_t ops;		/* of all threads, a quarter of them to warm up */
 	uint64_t seed;
+	/* An ordered index behind the server, of so many keys; 0: an empty handler. */
+	uint64_t keys;
+	uint64_t index_ns[RPC_INDEX_HANDLERS];	/* in sim: its cost */
 };
 
 struct rpc_bench_result {
@@ -49,6 +54,8 @@ struct rpc_bench_result {
 	uint64_t head_reads, sleeps, errors;
 	uint64_t client_memory;		/* bytes of rings of one client */
 	unsigned qps;			/* of each client */
+	struct rpc_index_times index;
+	uint64_t wrong;			/* responses of the index */
 	int is_model;
 };
 

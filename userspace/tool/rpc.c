@@ -14,16 +14,24 @@
 #include <far/rpc.h>
 
 #include "../bench/json.h"
+#include "../bench/cluster.h"
 #include "../bench/rpc.h"
+#include "interrupt.h"
+
+#define KEYS		100000u
+#define KEYS_MAX	(UINT64_C(1) << 28)
+#define NS_MAX		UINT64_C(1000000000)
 
 struct options {
 	struct rpc_bench bench;
 	const char *json, *variant;
+	bool index;
+	uint64_t keys;			/* 0: not given */
 };
 
 enum { OPT_NIC = 256, OPT_CNS, OPT_THREADS, OPT_OUTSTANDING, OPT_SIZE, OPT_VARIANT, OPT_QPS,
        OPT_SERVER, OPT_OPS, OPT_SEED, OPT_JSON, OPT_NODE, OPT_SERVICE, OPT_LARGE,
-       OPT_WITHOUT };
+       OPT_WITHOUT, OPT_WORKLOAD, OPT_KEYS, OPT_GET, OPT_SCAN };
 
 static const struct argp_option bench_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end: mem (default), soft, verbs, sim:PROFILE", 0 },
@@ -43,6 +51,11 @@ static const struct argp_option bench_options[] = {
 	{ "server-threads", OPT_SERVER, "N", 0, "threads of the server (1)", 0 },
 	{ "ops", OPT_OPS, "N", 0, "requests of all threads (200000)", 0 },
 	{ "seed", OPT_SEED, "N", 0, "of sim (1)", 0 },
+	{ "workload", OPT_WORKLOAD, "NAME", 0,
+	  "echo (default), or index: gets and short scans of a tree at the server", 0 },
+	{ "keys", OPT_KEYS, "N", 0, "of index: keys (100000)", 0 },
+	{ "get-ns", OPT_GET, "N", 0, "of index in sim: what a get costs the server, in ns", 0 },
+	{ "scan-ns", OPT_SCAN, "N", 0, "the same of a scan", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -66,6 +79,30 @@ static void parse_without(struct argp_state *state, struct rpc_bench *bench, con
 		*on[i] = false;
 		list += len;
 	}
+}
+
+/* Checks options of the workload together, and sets the number of keys. */
+static void check_workload(struct argp_state *state, struct options *o)
+{
+	struct rpc_bench *b = &o->bench;
+	bool is_sim = !strncmp(b->nic, "sim", 3);
+	unsigned costs = !!b->index_ns[RPC_INDEX_GET] + !!b->index_ns[RPC_INDEX_SCAN];
+
+	if (!o->index && (o->keys || costs))
+		argp_error(state, "--keys, --get-ns, --scan-ns: expected with --workload index");
+	if (costs && !is_sim)
+		argp_error(state, "--get-ns and --scan-ns: expected with --nic sim:PROFILE");
+	if (!o->index)
+		return;
+	if (b->node)
+		argp_error(state, "--workload index: expected with a server in this process");
+	if (b->variant == RPC_DATAGRAM)
+		argp_error(state, "--workload index: expected without --variant datagram");
+	if (is_sim && costs != RPC_INDEX_HANDLERS)
+		argp_error(state, "--workload index: no time passes in sim for a tree; --get-ns and "
+			   "--scan-ns expected, as \"far bench rpc --workload index\" measures them");
+	b->keys = o->keys ? o->keys : KEYS;
+	b->size = 8;
 }
 
 static error_t parse_bench(int key, char *arg, struct argp_state *state)
@@ -120,6 +157,21 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 	case OPT_SEED:
 		b->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
 		break;
+	case OPT_WORKLOAD:
+		o->index = !strcmp(arg, "index");
+		if (!o->index && strcmp(arg, "echo"))
+			argp_error(state, "--workload '%s': echo or index expected", arg);
+		break;
+	case OPT_KEYS:
+		o->keys = far_arg_number(state, "--keys", arg, 1, KEYS_MAX, 1);
+		break;
+	case OPT_GET:
+		b->index_ns[RPC_INDEX_GET] = far_arg_number(state, "--get-ns", arg, 1, NS_MAX, 0);
+		break;
+	case OPT_SCAN:
+		b->index_ns[RPC_INDEX_SCAN] = far_arg_number(state, "--scan-ns", arg, 1, NS_MAX,
+							     0);
+		break;
 	case OPT_JSON:
 		o->json = far_arg_output(state, "--json", arg);
 		break;
@@ -127,6 +179,7 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 		argp_error(state, "no argument expected, but '%s' is there", arg);
 		break;
 	case ARGP_KEY_SUCCESS:
+		check_workload(state, o);
 		if (b->qps && b->variant != RPC_COMBINE)
 			argp_error(state, "--qps %u: expected with --variant combine", b->qps);
 		if (!(b->coalesce && b->place) && b->variant != RPC_COMBINE)
@@ -149,6 +202,22 @@ static void add_number(struct json_object *json, const char *name, double value)
 	json_object_object_add(json, name, bench_json_number(value));
 }
 
+static void add_index(struct json_object *json, const struct rpc_bench *b,
+		      const struct rpc_bench_result *r)
+{
+	double get = r->is_model ? b->index_ns[RPC_INDEX_GET] : r->index.median[RPC_INDEX_GET];
+	double scan = r->is_model ? b->index_ns[RPC_INDEX_SCAN] : r->index.median[RPC_INDEX_SCAN];
+
+	json_object_object_add(json, "keys", json_object_new_uint64(b->keys));
+	add_number(json, "get_ns", get);
+	add_number(json, "scan_ns", scan);
+	if (!r->is_model) {
+		add_number(json, "get_mean_ns", r->index.mean[RPC_INDEX_GET]);
+		add_number(json, "scan_mean_ns", r->index.mean[RPC_INDEX_SCAN]);
+	}
+	json_object_object_add(json, "wrong", json_object_new_uint64(r->wrong));
+}
+
 static struct json_object *result_json(const struct options *o, const struct rpc_bench_result *r)
 {
 	const struct rpc_bench *b = &o->bench;
@@ -158,6 +227,8 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	json_object_object_add(json, "tier",
 			       json_object_new_string(r->is_model ? "model" : "measured"));
 	json_object_object_add(json, "variant", json_object_new_string(o->variant));
+	json_object_object_add(json, "workload",
+			       json_object_new_string(o->index ? "index" : "echo"));
 	add_number(json, "cns", b->cns);
 	add_number(json, "threads", b->threads);
 	add_number(json, "outstanding", b->outstanding);
@@ -186,6 +257,8 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	json_object_object_add(json, "sleeps", json_object_new_int64(r->sleeps));
 	json_object_object_add(json, "client_memory", json_object_new_int64(r->client_memory));
 	json_object_object_add(json, "errors", json_object_new_int64(r->errors));
+	if (b->keys)
+		add_index(json, b, r);
 	return json;
 }
 
@@ -200,11 +273,34 @@ static int print_json(const struct options *o, const struct rpc_bench_result *r)
 	return err ? EXIT_FAILURE : 0;
 }
 
+/* The space of the index. */
+static const struct cluster_conf index_conf = { .nic = "mem" };
+
+static void cluster_clean(const void *arg)
+{
+	cluster_remove(arg);
+}
+
+static void print_index(const struct rpc_bench *b, const struct rpc_bench_result *r)
+{
+	if (r->is_model)
+		printf("an index of %llu keys: get %llu ns, scan %llu ns (as given); %llu wrong\n",
+		       (unsigned long long)b->keys,
+		       (unsigned long long)b->index_ns[RPC_INDEX_GET],
+		       (unsigned long long)b->index_ns[RPC_INDEX_SCAN],
+		       (unsigned long long)r->wrong);
+	else
+		printf("an index of %llu keys: get %.0f ns, scan %.0f ns (medians, measured); "
+		       "%llu wrong\n", (unsigned long long)b->keys,
+		       r->index.median[RPC_INDEX_GET], r->index.median[RPC_INDEX_SCAN],
+		       (unsigned long long)r->wrong);
+}
+
 int far_bench_rpc(int argc, char **argv)
 {
 	static const struct argp argp = {
 		bench_options, parse_bench, NULL,
-		"Threads of clients call an empty handler of one server.", NULL, NULL, NULL,
+		"Threads of clients call handlers of one server: empty ones, or an index.", NULL, NULL, NULL,
 	};
 	struct options o = { .bench = rpc_bench_default, .variant = "combine" };
 	struct rpc_bench_result r;
@@ -212,6 +308,8 @@ int far_bench_rpc(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
+	if (o.index && interrupt_clean(cluster_clean, &index_conf))
+		return EXIT_FAILURE;
 	err = rpc_bench_run(&o.bench, why, sizeof(why), &r);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
@@ -225,7 +323,9 @@ int far_bench_rpc(int argc, char **argv)
 	printf("%.2f us median, %.2f us p99; %.2f requests per message, %.3f doorbells per "
 	       "request, %llu errors\n", r.p50_us, r.p99_us, r.degree, r.doorbells_per_op,
 	       (unsigned long long)r.errors);
-	return r.errors ? EXIT_FAILURE : 0;
+	if (o.index)
+		print_index(&o.bench, &r);
+	return r.errors || r.wrong ? EXIT_FAILURE : 0;
 }
 
 /* far rpc ping SERVICE. */

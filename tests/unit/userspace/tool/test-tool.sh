@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..228
+echo 1..238
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -276,6 +276,14 @@ wait $server
 [[ $? = 0 && $(<"$dir/serve") = *"requests in"*"messages"* ]]
 result $? "rpc serve ends with its counts"
 misused "--node and --service expected together" bench rpc "${peer[@]}"
+# An ordered index behind RPC.
+index=(bench rpc --workload index --keys 500 --ops 200 --threads 2)
+says "medians, measured); 0 wrong" "$far" "${index[@]}" --nic "$nic"
+says '"wrong": 0' "$far" "${index[@]}" --nic sim:cx6-100 --get-ns 900 --scan-ns 9000 --json -
+misused "no time passes in sim for a tree; --get-ns" "${index[@]}" --nic sim:cx6-100
+misused "--get-ns and --scan-ns: expected with --nic sim" "${index[@]}" --get-ns 900
+misused "--keys, --get-ns, --scan-ns: expected with --workload index" bench rpc --keys 5
+misused "--workload 'x': echo or index expected" bench rpc --workload x
 says '"errors": 0' "$far" bench index --nic "$nic" --keys 1000 --ops 1000 --warm-ms 0 \
 	--threads 3 --qps 2 --json -
 misused "--qps 0: expected a number from 1 to 256" bench index --qps 0
