@@ -64,9 +64,10 @@ packages_of() {
 		printf '%s\n' gnuplot-nox
 		;;
 	peers)
-		# The stores that bench-peers runs beside libfar.
+		# The stores that bench-peers runs beside libfar, and the calls of
+		# bench-rpc.
 		printf '%s\n' redis-server memcached libhiredis-dev libmemcached-dev \
-			liblmdb-dev jq
+			liblmdb-dev libucx-dev jq
 		;;
 	lint)
 		printf '%s\n' shellcheck sparse codespell mandoc

@@ -8,14 +8,16 @@
 
 bool rpc_queue_add(struct rpc_queue *queue, struct rpc_node *node)
 {
-	uintptr_t old = __atomic_load_n(&queue->first, __ATOMIC_RELAXED);
+	uintptr_t old = __atomic_load_n(&queue->first, __ATOMIC_RELAXED), new;
 
-	__atomic_store_n(&node->state, RPC_WAITING, __ATOMIC_RELAXED);
-	do
+	/* Nobody leads only while the queue is empty. */
+	do {
+		new = old ? (uintptr_t)node | LED : LED;
 		node->next = (struct rpc_node *)(old & ~LED);
-	while (!__atomic_compare_exchange_n(&queue->first, &old, (uintptr_t)node | LED, true,
-					    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-	return !(old & LED);
+		__atomic_store_n(&node->state, old ? RPC_WAITING : RPC_LEADING, __ATOMIC_RELAXED);
+	} while (!__atomic_compare_exchange_n(&queue->first, &old, new, true, __ATOMIC_ACQ_REL,
+					      __ATOMIC_RELAXED));
+	return !old;
 }
 
 bool rpc_queue_lead(struct rpc_queue *queue)
@@ -28,9 +30,14 @@ bool rpc_queue_lead(struct rpc_queue *queue)
 
 struct rpc_node *rpc_queue_take(struct rpc_queue *queue)
 {
-	uintptr_t old = __atomic_exchange_n(&queue->first, LED, __ATOMIC_ACQ_REL);
-	struct rpc_node *node = (struct rpc_node *)(old & ~LED), *list = NULL;
+	struct rpc_node *node, *list = NULL;
+	uintptr_t old;
 
+	/* Looking costs the others nothing. */
+	if (__atomic_load_n(&queue->first, __ATOMIC_RELAXED) == LED)
+		return NULL;
+	old = __atomic_exchange_n(&queue->first, LED, __ATOMIC_ACQ_REL);
+	node = (struct rpc_node *)(old & ~LED);
 	while (node) {
 		struct rpc_node *next = node->next;
 

@@ -27,7 +27,10 @@ struct rpc_queue {
 	uintptr_t first;		/* the newest request, with bit 0: somebody leads; atomic */
 };
 
-/* Adds a request, which is WAITING then. True: the caller leads. */
+/*
+ * Adds a request, which is WAITING then. True: the caller leads; its request is LEADING, and is
+ * not in the queue.
+ */
 bool rpc_queue_add(struct rpc_queue *queue, struct rpc_node *node);
 /* Becomes the leader without a request. False: another thread leads. */
 bool rpc_queue_lead(struct rpc_queue *queue);

@@ -302,11 +302,10 @@ static void duty_run(struct far_rpc_thread *thread, struct rpc_slot *slot, uint6
 			return;
 		if (nr || !idle)
 			idle = now;
+		/* Spins first. On a busy machine a processor that is given away comes back late. */
 		if (rpc_is_virtual(rpc->nic))
 			rpc->nic->ops->wait(rpc->in, until);
-		else if (now - idle < rpc->spin_ns)
-			sched_yield();
-		else
+		else if (now - idle >= rpc->spin_ns)
 			duty_sleep(rpc, until);
 		if (__atomic_load_n(&rpc->wanted, __ATOMIC_ACQUIRE))
 			return;

@@ -6,7 +6,6 @@
 #include "server.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,10 +369,9 @@ void rpc_worker_rest(struct rpc_worker *worker)
 	}
 	if (!worker->idle)
 		worker->idle = now;
-	if (now - worker->idle < server->spin_ns) {
-		sched_yield();
+	/* Spins first. On a busy machine a processor that is given away comes back late. */
+	if (now - worker->idle < server->spin_ns)
 		return;
-	}
 	if (!worker_notify(worker))
 		return;
 	__atomic_store_n(&worker->sleeps, worker->sleeps + 1, __ATOMIC_RELAXED);

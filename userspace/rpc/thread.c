@@ -162,16 +162,11 @@ static bool slot_follow(struct rpc_slot *slot)
 /* Brings the request on its way, alone or in a message of others. -EXDEV: not over this one. */
 static int slot_combine(struct rpc_slot *slot, struct rpc_qp *qp)
 {
-	struct rpc_node *rest = NULL;
-
 	__atomic_store_n(&slot->qp, qp, __ATOMIC_RELAXED);
 	slot->send_err = 0;
 
 	if (rpc_queue_add(&qp->queue, &slot->node)) {
-		/* The own request is the oldest: nobody has led. */
-		rest = rpc_queue_take(&qp->queue)->next;
-		__atomic_store_n(&slot->node.state, RPC_LEADING, __ATOMIC_RELAXED);
-		rpc_lead(qp, slot, rest);
+		rpc_lead(qp, slot, NULL);
 	} else {
 		rpc_access_nudge(qp);
 		if (slot_follow(slot))

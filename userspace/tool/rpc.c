@@ -99,8 +99,9 @@ static void check_workload(struct argp_state *state, struct options *o)
 	if (b->variant == RPC_DATAGRAM)
 		argp_error(state, "--workload index: expected without --variant datagram");
 	if (is_sim && costs != RPC_INDEX_HANDLERS)
-		argp_error(state, "--workload index: no time passes in sim for a tree; --get-ns and "
-			   "--scan-ns expected, as \"far bench rpc --workload index\" measures them");
+		argp_error(state, "--workload index: no time passes in sim for a tree; --get-ns "
+			   "and --scan-ns expected, as \"far bench rpc --workload index\" measures "
+			   "them");
 	b->keys = o->keys ? o->keys : KEYS;
 	b->size = 8;
 }
@@ -284,8 +285,8 @@ static void cluster_clean(const void *arg)
 static void print_index(const struct rpc_bench *b, const struct rpc_bench_result *r)
 {
 	if (r->is_model)
-		printf("an index of %llu keys: get %llu ns, scan %llu ns (as given); %llu wrong\n",
-		       (unsigned long long)b->keys,
+		printf("an index of %llu keys: get %llu ns, scan %llu ns (as given); "
+		       "%llu wrong\n", (unsigned long long)b->keys,
 		       (unsigned long long)b->index_ns[RPC_INDEX_GET],
 		       (unsigned long long)b->index_ns[RPC_INDEX_SCAN],
 		       (unsigned long long)r->wrong);
@@ -300,7 +301,8 @@ int far_bench_rpc(int argc, char **argv)
 {
 	static const struct argp argp = {
 		bench_options, parse_bench, NULL,
-		"Threads of clients call handlers of one server: empty ones, or an index.", NULL, NULL, NULL,
+		"Threads of clients call handlers of one server: empty ones, or an index.", NULL,
+		NULL, NULL,
 	};
 	struct options o = { .bench = rpc_bench_default, .variant = "combine" };
 	struct rpc_bench_result r;
