@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Writers sleep while too many blocks wait for requests or pages, or too many stores are under way to
- * the backing device, which may be slower.
+ * Writers sleep while too many blocks wait for requests or pages, or too many stores are
+ * under way to the backing device, which may be slower.
  *
  * A writer sleeps within submit_bio(), where it holds a reference to the queue
  * (q_usage_counter).  A freeze of the queue waits until nobody holds a reference, and blocks

@@ -10,7 +10,8 @@
 #define PAUSE(s)	FSM_GO(s, SESS_DO_DISCONNECT)
 #define TO(s)	FSM_GO(s, 0)
 
-/* A cell that is not written in these tables cannot happen: tests/unit/mnode/test-states.c says why. */
+/* A cell that is not written in these tables cannot happen: tests/unit/mnode/test-states.c
+ * says why. */
 static const struct fsm_cell sess_cells[SESS_NR_STATES][SESS_NR_EVENTS] = {
 	[SESS_OPENING] = {
 		[SESS_EV_ACCEPTED] = TO(SESS_ATTACHED),

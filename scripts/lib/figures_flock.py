@@ -124,7 +124,7 @@ def placing():
 
     def without(x):
         return rpc(32, 8, qps=16, more=['--large', str(x), '--without', 'placing'])
-    return Figure('4.6', 'Figure 4.6: throughput by placing threads, a tenth with large requests',
+    return Figure('4.6', 'Figure 4.6: placing threads, a tenth with large requests',
                   'bytes of large requests', 'times that without', [128, 256, 512, 1024, 2048], [
                       Series('combine (model)', args=with_it, per=without)], log_x=True,
                   note='Without: two threads share a queue pair, whatever they send. Paper: up to '
