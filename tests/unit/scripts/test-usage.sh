@@ -63,7 +63,7 @@ refused "--modes 'rdma': expected one of chain" bench-apps --modes "chain rdma"
 refused "--local '100': expected" bench-apps --local 100
 refused "--scale '0': expected" bench-apps --scale 0
 refused "--build '/nowhere': expected" bench-chains --build /nowhere
-refused "'smart': expected one of chains, odrp, smart-hash" figures smart
+refused "'smart': expected one of chains, flock, odrp, smart-hash" figures smart
 refused "'smart-hash/x': smart-hash has 3-read" figures smart-hash/x
 refused "--jobs 0: expected 1 or more" figures --jobs 0
 refused "--shrink 0: expected a number" figures --shrink 0

@@ -221,7 +221,7 @@ says "far " "$far" --version
 says "far " "$far" space list --version
 misused "'extra'" bench model extra
 misused "--size '-1': a number from 1 to 1048576" bench micro --size -1
-misused "--threads '0': a number from 1 to 1024" bench micro --threads 0
+misused "--threads '0': a number from 1 to 2048" bench micro --threads 0
 misused "--threads '': a number from 1" bench micro --threads 1..
 misused "threads 9: expected at most as many" bench micro --threads 9..3
 misused "batch 9: expected 1 to the depth" bench micro --batch 9
