@@ -174,6 +174,15 @@ class BenchKmod(unittest.TestCase):
         self.assertEqual((goal["own_met"], goal["ratio_met"]), (False, False))
         self.assertEqual(text.count("MISSED"), 4)
 
+    def test_goals_of_direct_slabs(self):
+        for own, met in ((560, [True, True]), (561, [True, False]),
+                         (600, [True, False]), (601, [False, False])):
+            _, out = self.report(self.run_files("direct", 1, own, 100),
+                                 self.run_files("block", 1, own, 100))
+            goal = {(g["backend"], g["phase"]): g["own_met"] for g in out["goals"]}
+            self.assertEqual([goal["direct", "out"], goal["direct", "in"]], met)
+            self.assertTrue(goal["block", "in"])
+
     def test_medians(self):
         runs = [self.run_files("block", i, own, 100)
                 for i, own in ((1, 100), (2, 190), (3, 110))]

@@ -52,7 +52,8 @@ refused "--only 'smokey': expected a pattern" check --only smoke --only smokey
 refused "--only: expected a value" check --only
 ODRP_CHECK_MINUTES=x refused "ODRP_CHECK_MINUTES is 'x': expected" check --all
 refused "--rounds '0': expected" bench-kmod --rounds 0
-refused "--backends 'foo': expected block" bench-kmod --backends foo
+refused "--backends 'foo': expected block, direct" bench-kmod --backends foo
+refused "--backends 'frontswap': expected block" bench-kmod --backends "direct frontswap" --kernel 6.1
 refused "--kernel '7': expected" bench-kmod --kernel 7
 refused "--json '$dir': expected" bench-kmod --json "$dir"
 refused "--kernel '7': expected" bench-swap --kernel 7
