@@ -214,6 +214,8 @@ static void slabs_close(struct odrp_places *p)
 	u32 left = p->back > p->spare ? p->back : p->spare, nr;
 	int level, used;
 
+	if (!left && !p->nr_closing)
+		return;
 	for (level = 0; level <= ODRP_SLAB_LEVELS; level++) {
 		for (nr = p->max; nr--; ) {
 			used = READ_ONCE(p->slab[nr].used);

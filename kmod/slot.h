@@ -168,17 +168,18 @@ static inline enum odrp_slot_act odrp_slot_begin_store(struct odrp_slots *s,
  * odrp_slot_end() - give up ownership of a slot
  * @res: how the request for the slot has ended
  *
- * In line: a load or store that was answered, while nobody has set a flag.
+ * In line: a load or store that was answered, while nobody has set a flag; also a store to
+ * a page that was free, which has ODRP_SLOT_F_BLANK from its beginning.
  *
  * Return: ODRP_SLOT_END_* bits.
  */
 static inline unsigned int odrp_slot_end(struct odrp_slots *s, u64 slot,
 					 enum odrp_slot_result res)
 {
-	u8 v = READ_ONCE(s->st[slot]);
+	u8 v = READ_ONCE(s->st[slot]), plain = v & ~ODRP_SLOT_F_BLANK;
 
-	if (res == ODRP_SLOT_OK && v >= ODRP_SLOT_LOADING &&
-	    v <= ODRP_SLOT_STORING_NEW &&
+	if (res == ODRP_SLOT_OK && plain >= ODRP_SLOT_LOADING &&
+	    plain <= ODRP_SLOT_STORING_NEW &&
 	    odrp_slot_swap(s, slot, v, ODRP_SLOT_MAPPED))
 		return 0;
 	return odrp_slot_end_any(s, slot, res);
