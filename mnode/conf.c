@@ -331,7 +331,7 @@ static int set_nodes(void *conf, const struct conf_key *key, const char *text,
 const struct conf_key conf_keys[] = {
 	{ "nic", "NIC", "soft:ip=ADDRESS/PREFIX,dgram=LOCAL:REMOTE,... "
 	  "or soft:...,packet=INTERFACE or mlx5:DEVICE[,port=N][,gid=N] "
-	  "or, without chains, verbs:DEVICE[,port=N]",
+	  "or, without chains, verbs:DEVICE[,port=N]; auto[:DEVICE[,port=N]] chooses",
 	  set_text, AT(nic),
 	  .max = CONF_NIC_MAX },
 	{ "pool", "SIZE", "memory to lend, with K, M, G or T (1G)",
@@ -783,7 +783,7 @@ int conf_check(const struct conf *conf, char why[CONF_WHY_MAX])
 
 	if (!*conf->nic)
 		return complain(why, "no NIC: say --nic soft:ip=...,dgram=..., "
-				"soft:ip=...,packet=INTERFACE, mlx5:DEVICE or verbs:DEVICE");
+				"soft:ip=...,packet=INTERFACE, mlx5:DEVICE, verbs:DEVICE or auto");
 	if (conf->dead_ms < 2 * conf->beat_ms)
 		return complain(why, "dead-ms=%u: expected at least twice "
 				"beat-ms=%u", conf->dead_ms, conf->beat_ms);

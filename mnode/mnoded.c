@@ -16,6 +16,7 @@
 #include <systemd/sd-event.h>
 #include <time.h>
 #include <unistd.h>
+#include <nic/auto.h>
 #include <nic/mlx5.h>
 #include <nic/soft.h>
 #include <nic/verbs.h>
@@ -130,6 +131,28 @@ static void parse_args(int argc, char **argv, struct args *args)
 	argp_parse(&argp, argc, argv, 0, NULL, args);
 }
 
+static bool nic_is_auto(const char *spec)
+{
+	return !strcmp(spec, "auto") || !strncmp(spec, "auto:", 5);
+}
+
+/* Words of auto[:DEVICE[,port=N]]: those of verbs, which every card has. */
+static int parse_auto(const char *spec, struct nic_verbs_opts *ret_opts,
+		      char why[CONF_WHY_MAX])
+{
+	char reason[NIC_VERBS_WHY_MAX];
+	int r;
+
+	*ret_opts = (struct nic_verbs_opts){ .port = 1 };
+	if (!spec[4])
+		return 0;
+	r = nic_verbs_parse(spec + 5, ret_opts, reason);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected auto, auto:DEVICE or "
+			 "auto:DEVICE,port=N with N from 1 to 254", spec);
+	return r;
+}
+
 /* Checks the syntax of the setting without opening the NIC. */
 static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 {
@@ -139,6 +162,8 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 	char reason[CONF_WHY_MAX] = "";
 	int r;
 
+	if (nic_is_auto(spec))
+		return parse_auto(spec, &verbs, why);
 	if (!strncmp(spec, "soft:", 5)) {
 		r = nic_soft_parse(spec + 5, &soft, reason);
 	} else if (!strncmp(spec, "mlx5:", 5)) {
@@ -147,7 +172,7 @@ static int check_nic(const char *spec, char why[CONF_WHY_MAX])
 		r = nic_verbs_parse(spec + 6, &verbs, reason);
 	} else {
 		snprintf(why, CONF_WHY_MAX, "nic=%.200s: expected soft:..., "
-			 "mlx5:DEVICE... or verbs:DEVICE...", spec);
+			 "mlx5:DEVICE..., verbs:DEVICE... or auto", spec);
 		return -EINVAL;
 	}
 	if (r)
@@ -235,10 +260,41 @@ static int open_verbs(const char *words, struct nic **ret_nic,
 #endif
 }
 
+static int open_auto(const char *spec, struct nic **ret_nic,
+		     char why[CONF_WHY_MAX])
+{
+#ifdef HAVE_VERBS
+#ifdef HAVE_MLX5
+	const struct wrc_mlx5_devx *devx = &wrc_mlx5_devx;
+#else
+	const struct wrc_mlx5_devx *devx = NULL;
+#endif
+	char choice[NIC_AUTO_WHY_MAX];
+	struct nic_verbs_opts opts;
+	int r;
+
+	r = parse_auto(spec, &opts, why);
+	if (r)
+		return r;
+	r = nic_auto_open(&opts, devx, ret_nic, choice);
+	if (r)
+		snprintf(why, CONF_WHY_MAX, "nic: %s", choice);
+	else
+		log_notice("nic: %s", choice);
+	return r;
+#else
+	snprintf(why, CONF_WHY_MAX, "nic=%.200s: this odrp-mnoded was built without "
+		 "libibverbs and librdmacm", spec);
+	return -EOPNOTSUPP;
+#endif
+}
+
 /* spec: has passed check_nic(). */
 static int open_nic(const char *spec, struct nic **ret_nic,
 		    char why[CONF_WHY_MAX])
 {
+	if (nic_is_auto(spec))
+		return open_auto(spec, ret_nic, why);
 	if (!strncmp(spec, "soft:", 5))
 		return open_soft(spec + 5, ret_nic, why);
 	if (!strncmp(spec, "verbs:", 6))

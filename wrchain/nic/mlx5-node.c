@@ -133,6 +133,7 @@ int mlx5_learn(struct nic_mlx5 *m, const char *where, char *why)
 	verdict_read(path, &card, &m->verdict);
 	m->card.node.keeps_fences = m->verdict.fences;
 	m->card.node.keeps_keys = m->verdict.keys;
+	m->card.node.unfit = m->verdict.unfit;
 	m->card.node.known = m->verdict.text;
 	if (m->verdict.relaxed) {
 		snprintf(why, NIC_MLX5_WHY_MAX, "%.380s", m->verdict.text);

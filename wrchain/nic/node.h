@@ -127,15 +127,16 @@ struct nic_node_ops {
  * @keeps_fences: @fence_orders is known to hold: for the software NIC, or for a card by
  *		the report of odrp-hwcheck
  * @keeps_keys:	the same for what translation in the NIC needs
+ * @unfit:	by that report, the card is not enough for chains
  * @look_fd:	see look(); -1: answers come at once
- * @known:	both in words, or why nothing is known; NULL or "": no words
+ * @known:	all three in words, or why nothing is known; NULL or "": no words
  * @max_recv_len: most bytes of a receive entry, 16 per data segment; 0: no bound
  */
 struct nic_node {
 	const struct nic_node_ops *ops;
 	bool no_chains;
 	bool strict_index, fence_orders;
-	bool keeps_fences, keeps_keys;
+	bool keeps_fences, keeps_keys, unfit;
 	int look_fd;
 	const char *known;
 	unsigned int max_recv_len;

@@ -242,6 +242,16 @@ static bool take_ordering(const struct reading *rd, struct json_object *report,
 			     "odrp-hwcheck --save --wr-ordering=... again");
 }
 
+/* The check has come to its end, and chains are not what the card is enough for. */
+static bool report_is_unfit(struct json_object *report)
+{
+	struct json_object *enough, *chains;
+
+	return json_object_object_get_ex(report, "enough", &enough) &&
+	       json_object_object_get_ex(enough, "chains", &chains) &&
+	       !json_object_get_boolean(chains);
+}
+
 static void verdict_take(const struct reading *rd, struct json_object *report,
 			 struct verdict *verdict)
 {
@@ -254,9 +264,10 @@ static void verdict_take(const struct reading *rd, struct json_object *report,
 		return;
 	verdict->fences = fences;
 	verdict->keys = keys;
+	verdict->unfit = report_is_unfit(report);
 	text_set(rd, "%s, by %s: order=fence may %sbe set, translate=nic may "
-		 "%sbe set", rd->card->device, rd->path, fences ? "" : "not ",
-		 keys ? "" : "not ");
+		 "%sbe set%s", rd->card->device, rd->path, fences ? "" : "not ",
+		 keys ? "" : "not ", verdict->unfit ? "; it is not enough for chains" : "");
 }
 
 void verdict_read(const char *path, const struct verdict_card *card,

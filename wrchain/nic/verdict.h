@@ -46,11 +46,12 @@ struct verdict_card {
  * struct verdict - what is known of a card
  * @fences:	the card keeps the order that order=fence needs
  * @keys:	the card does what translate=nic needs
+ * @unfit:	the card was not found to be enough for chains
  * @relaxed:	the card orders no writes: nothing may be armed on it
  * @text:	a sentence: what is known, or why nothing is known
  */
 struct verdict {
-	bool fences, keys, relaxed;
+	bool fences, keys, unfit, relaxed;
 	char text[VERDICT_TEXT_MAX];
 };
 

@@ -48,4 +48,9 @@ ends 2 'nic: report=a.json: expected none or an absolute path' \
 	"$mnoded" --config /dev/null --nic mlx5:card,report=a.json
 ends 1 'nic: no_such_card: no such RDMA device' \
 	"$mnoded" --config /dev/null --nic mlx5:no_such_card,report=/a/b.json
+ends 1 'nic: auto: no_such_card: no such RDMA device' \
+	"$mnoded" --config /dev/null --nic auto:no_such_card
+ends 2 'expected auto, auto:DEVICE or auto:DEVICE,port=N' \
+	"$mnoded" --config /dev/null --nic auto:card,gid=3
+ends 2 'verbs:DEVICE... or auto' "$mnoded" --config /dev/null --nic automatic
 exit $status

@@ -81,6 +81,7 @@ static void expect(bool fences, bool keys, const char *words)
 		fail_msg("expected '%s' in: %s", words, nic->node->known);
 	assert_int_equal(nic->node->keeps_fences, fences);
 	assert_int_equal(nic->node->keeps_keys, keys);
+	assert_int_equal(nic->node->unfit, !!strstr(words, "not enough for chains"));
 	nic->ops->close(nic);
 }
 
@@ -166,6 +167,7 @@ static bool check_card(void)
 	assert_int_equal(check_programs(&card, &soft, report, &check), 0);
 	assert_int_equal(check_questions(&card, &soft, report, &check), 0);
 	whole = check_judge(&check, report);
+	check_enough(report, whole);
 	save(report);
 	json_object_put(report);
 	side_close(&soft);
@@ -247,7 +249,7 @@ static void differs(void **state)
 	fake.stale_entries = true;
 	assert_false(check_card());
 	expect_nothing("order=fence may not be set, translate=nic may not be "
-		       "set");
+		       "set; it is not enough for chains");
 	expect_agent(true, false);
 }
 
