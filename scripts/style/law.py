@@ -103,7 +103,7 @@ LAW = {
                'runners know the rooms by their faces', ()),
     NIC: Layer(BASE + [MLX5, SNIC], None,
                'the table of NIC functions knows its back ends',
-               ('nic.h', 'node.h', 'soft.h', 'mlx5.h', 'verbs.h', 'cm.h',
+               ('nic.h', 'node.h', 'soft.h', 'mlx5.h', 'verbs.h', 'auto.h', 'cm.h',
                 'verdict.h'),
                libs=('json-c', 'ibverbs', 'rdmacm')),
     TOOLS: Layer(BASE + [PROG, PAPER, MODEL, MLX5, SNIC], None,
