@@ -22,7 +22,8 @@
 #define BASELINE_ACTIVE	UINT32_MAX	/* the baselines schedule nothing */
 #define LARGE_ONE_IN	10u		/* threads, with --large */
 #define DATAGRAM_RECVS	4096u		/* of each of the server's threads, as eRPC has */
-#define COUNTED		16u		/* responses that a thread counts at a time; 1 in sim */
+#define COUNTED		16u		/* responses that a thread counts at a time, at most */
+#define COUNTS		64u		/* times that a thread counts, at least */
 #define STEADY		.05		/* by how much the halves of a run may differ */
 
 const struct rpc_bench rpc_bench_default = {
@@ -147,6 +148,14 @@ static uint64_t all_of(const struct rpc_bench *bench)
 	return warm_of(bench) + 2 * (half_of(bench) - warm_of(bench));
 }
 
+/* Responses that a thread counts at a time. */
+static unsigned counted_of(const struct run *run)
+{
+	uint64_t nr = run->sim ? 1 : run->bench->ops / run->nr / COUNTS;
+
+	return nr < 1 ? 1 : nr < COUNTED ? nr : COUNTED;
+}
+
 /* Counts a response, some at a time. */
 static void progress_note(struct worker *worker, uint64_t now)
 {
@@ -154,7 +163,7 @@ static void progress_note(struct worker *worker, uint64_t now)
 	unsigned nr = ++worker->fresh;
 	uint64_t done;
 
-	if (nr < COUNTED && !run->sim)
+	if (nr < counted_of(run))
 		return;
 	worker->fresh = 0;
 	done = __atomic_add_fetch(&run->done, nr, __ATOMIC_ACQ_REL);
@@ -445,13 +454,20 @@ static void server_result(struct run *run, uint64_t requests, struct rpc_bench_r
 	}
 }
 
+/* Millions of a second between two times; NAN: none has passed, or a thread has failed. */
+static double mops(double nr, uint64_t begin, uint64_t end)
+{
+	return begin && begin < end && end != UINT64_MAX ? 1e3 * nr / (end - begin) : NAN;
+}
+
 /* The rates in the first and in the second half of what was measured. */
 static void steady_result(const struct run *run, struct rpc_bench_result *result)
 {
 	double nr = half_of(run->bench) - warm_of(run->bench);
 
-	result->before_mops = 1e3 * nr / (run->half - run->begin);
-	result->after_mops = 1e3 * nr / (run->end - run->half);
+	result->before_mops = mops(nr, run->begin, run->half);
+	result->after_mops = mops(nr, run->half, run->end);
+	/* False without a rate. */
 	result->is_steady = fabs(result->after_mops / result->before_mops - 1) <= STEADY;
 }
 
@@ -473,9 +489,9 @@ static void run_result(struct run *run, struct rpc_bench_result *result)
 	result->qps = bench_qps(run->bench);
 	result->is_model = run->sim != NULL;
 	result->ops = all->count;
-	result->seconds = (run->end - run->begin) / 1e9;
-	result->mops = all->count / result->seconds / 1e6;
-	result->small_mops = small / result->seconds / 1e6;
+	result->mops = mops(all->count, run->begin, run->end);
+	result->small_mops = mops(small, run->begin, run->end);
+	result->seconds = isnan(result->mops) ? 0 : (run->end - run->begin) / 1e9;
 	result->p50_us = far_hist_permille(all, 500) / 1e3;
 	result->p99_us = far_hist_permille(all, 990) / 1e3;
 	result->p999_us = far_hist_permille(all, 999) / 1e3;

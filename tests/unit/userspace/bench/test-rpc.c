@@ -79,6 +79,23 @@ static void test_large(void **state)
 	assert_true(result.before_mops > 0 && result.after_mops > 0);
 }
 
+/* Few requests have rates, too; a single one has none. */
+static void test_few(void **state)
+{
+	struct rpc_bench bench = rpc_bench_default;
+	struct rpc_bench_result result;
+	char why[256];
+
+	bench.threads = 1;
+	bench.ops = 16;
+	result = run(&bench);
+	assert_true(isfinite(result.before_mops) && isfinite(result.after_mops));
+	bench.ops = 1;
+	assert_int_equal(rpc_bench_run(&bench, why, sizeof(why), &result), 0);
+	assert_true(isnan(result.mops) && isnan(result.after_mops) && !result.is_steady);
+	assert_true(result.seconds == 0);
+}
+
 static void test_repeats(void **state)
 {
 	struct rpc_bench bench = shared(4, 2);
@@ -96,6 +113,7 @@ int main(void)
 		cmocka_unit_test(test_coalesces),
 		cmocka_unit_test(test_datagrams),
 		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_repeats),
 	};
 
