@@ -221,7 +221,18 @@ bool share_lead_turn(struct share_set *set, struct far_qset_stats *stats)
 	return room;
 }
 
-/* The lead is free: wakes a member that waits and cannot know. */
+/* Whether the member sleeps, and finds nothing to take when it wakes up: then it leads. */
+static bool member_leads(const struct share_qset *member)
+{
+	return __atomic_load_n(&member->waiting, __ATOMIC_SEQ_CST) &&
+	       __atomic_load_n(&member->wc_put, __ATOMIC_SEQ_CST) ==
+	       __atomic_load_n(&member->wc_taken, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * The lead is free: wakes a member that waits and cannot know. One with completions takes these
+ * and may go away without leading.
+ */
 static void lead_pass(struct share_set *set)
 {
 	unsigned first = __atomic_fetch_add(&set->passed, 1, __ATOMIC_RELAXED), i;
@@ -229,7 +240,7 @@ static void lead_pass(struct share_set *set)
 	for (i = 0; i < set->nr; i++) {
 		struct share_qset *member = share_member_at(set, (first + i) % set->nr);
 
-		if (member && __atomic_load_n(&member->waiting, __ATOMIC_SEQ_CST)) {
+		if (member && member_leads(member)) {
 			set->ops->wake(member->bell);
 			return;
 		}
