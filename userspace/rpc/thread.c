@@ -179,6 +179,7 @@ int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns)
 {
 	struct far_rpc_thread *thread = slot->thread;
 	uint64_t now = rpc_now(thread->rpc);
+	uint32_t len = slot->len;	/* the response's, once it has come */
 	int err;
 
 	slot->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
@@ -192,7 +193,7 @@ int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns)
 	if (err)
 		slot_drop(slot);
 	else
-		rpc_load_note(&thread->load, slot->len);
+		rpc_load_note(&thread->load, len);
 	return err;
 }
 
