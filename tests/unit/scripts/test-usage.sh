@@ -57,7 +57,7 @@ refused "--backends 'frontswap': expected block" bench-kmod --backends "direct f
 refused "--kernel '7': expected" bench-kmod --kernel 7
 refused "--json '$dir': expected" bench-kmod --json "$dir"
 refused "--kernel '7': expected" bench-swap --kernel 7
-refused "--mem '111M': expected" bench-swap --mem 111M
+refused "--mem '127M': expected" bench-swap --mem 127M
 refused "--clusters 'x': expected" bench-cluster --clusters x
 refused "--apps 'voltdb': expected one of quicksort" bench-apps --apps voltdb
 refused "--modes '': expected some of chain" bench-apps --modes ''
