@@ -172,6 +172,9 @@ static int share_wait(struct far_qset *qset, uint64_t until)
 				  __atomic_load_n(&set->wanted, __ATOMIC_SEQ_CST)))
 		err = set->ops->wait(mine->bell, until);
 	__atomic_store_n(&mine->waiting, 0, __ATOMIC_SEQ_CST);
+	/* The lead may have passed to this thread in the moment in which it gave up. */
+	if (err && !__atomic_load_n(&set->led, __ATOMIC_SEQ_CST))
+		share_lead_pass(set);
 	return qset_ready(mine) ? 0 : err;
 }
 

@@ -233,7 +233,7 @@ static bool member_leads(const struct share_qset *member)
  * The lead is free: wakes a member that waits and cannot know. One with completions takes these
  * and may go away without leading.
  */
-static void lead_pass(struct share_set *set)
+void share_lead_pass(struct share_set *set)
 {
 	unsigned first = __atomic_fetch_add(&set->passed, 1, __ATOMIC_RELAXED), i;
 
@@ -260,7 +260,7 @@ void share_lead_leave(struct share_set *set, struct far_qset_stats *stats)
 		room = share_lead_turn(set, stats);
 	}
 	if (!__atomic_load_n(&set->led, __ATOMIC_SEQ_CST))
-		lead_pass(set);
+		share_lead_pass(set);
 	__atomic_sub_fetch(&set->leaving, 1, __ATOMIC_SEQ_CST);
 }
 

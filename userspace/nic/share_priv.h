@@ -112,5 +112,7 @@ int share_set_connect(struct share_set *set, unsigned idx, const struct far_peer
  * not, or if the NIC has no room, one of those who wait leads next.
  */
 void share_lead_leave(struct share_set *set, struct far_qset_stats *stats);
+/* Nobody leads: wakes one of the threads that sleep, if any does. Any thread. */
+void share_lead_pass(struct share_set *set);
 
 #endif
