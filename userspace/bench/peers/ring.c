@@ -168,7 +168,9 @@ static void ring_close(struct ring *ring)
 /* One of many looks for what another thread does. */
 static void relax(unsigned *looks)
 {
+#ifdef __x86_64__
 	__builtin_ia32_pause();
+#endif
 	if (++*looks % PAUSES == 0)
 		sched_yield();
 }
