@@ -108,6 +108,7 @@ static void test_grace_by_turns(void **state)
 	s = sess();
 	s->lease.granted = s->lease.ceiling = s->lease.target = load.mapped;
 	s->lease.held = s->lease.cap = load.mapped;
+	bed.m.stirred = true;
 	nr_free = bed.m.pool.nr_free;
 	most = 0;
 	before = fake.calls;

@@ -24,7 +24,7 @@ static struct ibv_device devices[] = {
 	{ .name = FAKE_DEVICE }, { .name = "fake1" }, { .name = "fake2" },
 };
 
-/**
+/*
  * @nr: how many of the devices there are
  * @no_rdma: the kernel has none, and the list cannot be had
  * @chains: the device that is a card which runs chains
