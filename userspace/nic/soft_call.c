@@ -109,13 +109,13 @@ static void conn_remove(struct soft_nic *soft, struct soft_conn *conn)
 
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn)
 {
-	if (conn->state == SOFT_CONN_NONE)
-		return;
 	pthread_mutex_lock(&soft->lock);
-	conn_remove(soft, conn);
-	soft->dev->ops->release(soft->dev, conn->id);
+	if (conn->state != SOFT_CONN_NONE) {
+		conn_remove(soft, conn);
+		soft->dev->ops->release(soft->dev, conn->id);
+		conn->state = SOFT_CONN_NONE;
+	}
 	pthread_mutex_unlock(&soft->lock);
-	conn->state = SOFT_CONN_NONE;
 }
 
 /* ---- the link of a call ---- */
