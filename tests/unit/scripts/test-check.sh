@@ -57,7 +57,7 @@ works() {
 
 many() {
 	local i
-	for i in {1..12}; do
+	for i in {1..22}; do
 		job "job $i" works $((i * 10)) "item-$i"
 	done
 }
@@ -73,14 +73,14 @@ tap() {
 
 all_is_well() {
 	check 60 many
-	expect 0 '12 passed, 0 failed' 'ok      item-7' \
-		' *13:00  vm' ' *2:00  item-12' ' *0:30  item-3'
-	! grep -q '0:20  item-2' "$dir/out" || wrong "more than ten are named"
+	expect 0 '22 passed, 0 failed' 'ok      item-7' \
+		' *42:10  vm' ' *3:40  item-22' ' *0:30  item-3'
+	! grep -q '0:20  item-2' "$dir/out" || wrong "more than twenty are named"
 }
 
 no_time() {
 	check 0 many
-	expect 1 '0 passed, 12 failed' 'FAILED  no time left for: job 7'
+	expect 1 '0 passed, 22 failed' 'FAILED  no time left for: job 7'
 }
 
 cut_off_jobs() {
