@@ -91,7 +91,7 @@ enum sess_action {
 	SESS_NR_ACTIONS,
 };
 
-/* Whether the session has what it needs to store pages. */
+/* True if the session has what it needs to store pages. */
 enum sess_setup {
 	SETUP_UNSEEN,		/* nothing shows that the peer has got the accept */
 	SETUP_PREPARING,	/* lease, pages, key map and tables are made in pieces */

@@ -57,7 +57,7 @@ def commands(runner, figure):
 def smaller(svg):
     """A picture of gnuplot's with its licence, and without what nobody sees."""
     svg = re.sub(r'(\d\.\d)\d+', r'\1', svg)
-    # What SVG has by itself.
+    # Names that SVG has by itself.
     svg = svg.replace(' stroke-linecap="butt" stroke-linejoin="miter"', '')
     svg = re.sub(r'<desc>.*?</desc>', '', svg, flags=re.DOTALL)
     svg = re.sub(r'\s*\n\s*', '\n', svg)

@@ -60,7 +60,7 @@ packages_of() {
 			ibverbs-providers rdmacm-utils perftest jq
 		;;
 	figures)
-		# What scripts/figures draws with.
+		# The program that scripts/figures draws with.
 		printf '%s\n' gnuplot-nox
 		;;
 	peers)

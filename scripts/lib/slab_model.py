@@ -11,7 +11,7 @@ PAGES pages, was there. Prints rows of the table of scripts/bench-use.
 """
 import sys
 
-# Of 4 KB pages.
+# Pages of 4 KB.
 SIZES = (('4 KB', 1), ('1 MB', 256), ('2 MB', 512), ('32 MB', 8192))
 
 

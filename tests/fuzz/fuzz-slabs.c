@@ -99,7 +99,7 @@ static void honest_look(void)
 	}
 }
 
-/* What is in no page of a hostile node. */
+/* A value that is in no page of a hostile node. */
 static bool honest_seen(const void *mem, size_t len)
 {
 	const uint32_t magic = HONEST_MAGIC;
@@ -295,7 +295,7 @@ static void reap(unsigned int i)
 	for (k = 0; k < node(i)->nr_conns; k++)
 		if (node(i)->conns[k].bufs)
 			assert_false(honest_seen(node(i)->conns[k].bufs, REQ_ROOM + PAGE));
-	/* What it will WRITE. */
+	/* The bytes that it will WRITE. */
 	for (k = 0; k < node(i)->nr_conns; k++)
 		if (node(i)->conns[k].bufs)
 			memset(node(i)->conns[k].bufs, 0x90 + i, PAGE);

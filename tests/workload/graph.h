@@ -39,7 +39,7 @@ void graph_walk_begin(const struct graph *g, uint32_t v, struct graph_walk *w);
 /* The next edge's end; call it w->left times. */
 uint32_t graph_walk_next(const struct graph *g, struct graph_walk *w);
 
-/* Whether all edges in memory are those of the seed. */
+/* True if all edges in memory are those of the seed. */
 bool graph_is_whole(const struct graph *g);
 
 #endif /* WORKLOAD_GRAPH_H */

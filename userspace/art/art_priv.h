@@ -132,7 +132,7 @@ static inline uint32_t art_birth(const struct far_task *task)
 	return form_age_low(form_age_now(task), ART_BIRTH_BITS);
 }
 
-/* Whether the block with that birth may be another one than the hint means. */
+/* True if the block with that birth may be another one than the hint means. */
 static inline bool art_born_after(const struct art_op *op, uint32_t birth,
 				  struct form_age hint)
 {

@@ -286,7 +286,7 @@ static int node_read(struct art_op *op)
 	return WAY_ON;
 }
 
-/* Whether somebody has begun to replace it. -EBADMSG: a slot has no symbol. */
+/* True if somebody has begun to replace it. -EBADMSG: a slot has no symbol. */
 static int node_frozen(const struct art_node *node)
 {
 	unsigned nr = art_type_slots(art_header_type(node->header));

@@ -45,7 +45,7 @@ static inline uint64_t art_seed(uint64_t root, uint64_t addr)
 /* Builds a node without slots; room for art_node_len(type). */
 void art_node_init(struct art_node *node, uint64_t seed, uint64_t prefix, unsigned type,
 		   unsigned depth, uint32_t birth);
-/* Whether it is one, of that tree and at that place. */
+/* True if it is one, of that tree and at that place. */
 bool art_node_sane(const struct art_node *node, uint64_t seed);
 /* The slot that has the symbol, or the empty one where it belongs; ART_FULL: neither. */
 #define ART_FULL	(~0u)

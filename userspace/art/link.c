@@ -141,7 +141,7 @@ static void link_write(struct link *link)
 		far_write(link->op->task, link->addr[i], link->node[i], art_node_len(0));
 }
 
-/* Whether all that is appended lies on the slot's own memory node. */
+/* True if all that is appended lies on the slot's own memory node. */
 static bool link_local(const struct link *link, const struct art_new *new, bool written)
 {
 	unsigned node = far_addr_node(link->op->step.at);

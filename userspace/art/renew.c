@@ -52,7 +52,7 @@ static int freeze(struct art_op *op)
 	return 0;
 }
 
-/* Whether all of it is. */
+/* True if all of it is. */
 static bool node_is_frozen(const struct art_node *node)
 {
 	unsigned nr = art_type_slots(art_header_type(node->header));
@@ -74,7 +74,7 @@ static uint64_t only_slot(const struct art_node *node)
 	return node->slot[i];
 }
 
-/* Whether what the slot leads to can hang from a node at depth `above`. */
+/* True if what the slot leads to can hang from a node at depth `above`. */
 static int reaches(struct art_op *op, uint64_t slot, unsigned above, bool *ret_reaches)
 {
 	struct art_node *child;

@@ -42,7 +42,7 @@ static void place_set(struct place *place, const struct art_way *way)
 	memcpy(place->key, way->key, place->len);
 }
 
-/* Whether a key, or the bytes of a node, lie before the place. */
+/* True if a key, or the bytes of a node, lie before the place. */
 static bool key_is_over(const struct place *place, const uint8_t *key, size_t len)
 {
 	int diff = memcmp(key, place->key, len < place->len ? len : place->len);
@@ -50,7 +50,7 @@ static bool key_is_over(const struct place *place, const uint8_t *key, size_t le
 	return place->set && (diff < 0 || (!diff && len < place->len));
 }
 
-/* Whether all that a way may lead to was met before. */
+/* True if all that a way may lead to was met before. */
 static bool way_is_over(const struct place *place, const struct art_way *way)
 {
 	size_t len = way_len(way);
@@ -60,7 +60,7 @@ static bool way_is_over(const struct place *place, const struct art_way *way)
 	return place->set && memcmp(way->key, place->key, len < place->len ? len : place->len) < 0;
 }
 
-/* Whether a node was met before: one that was READ, at the end of that way. */
+/* True if a node was met before: one that was READ, at the end of that way. */
 static bool node_is_over(const struct place *place, const struct art_way *way,
 			 const struct art_node *node)
 {
@@ -100,7 +100,7 @@ static size_t kept_find(const struct todo *kept, const struct art_way *way)
 	return lo;
 }
 
-/* Whether one of the ways may lead to something that the other one leads to. */
+/* True if one of the ways may lead to something that the other one leads to. */
 static bool ways_meet(const struct art_way *a, const struct art_way *b)
 {
 	if (way_cmp(a, b))

@@ -55,7 +55,7 @@ int art_view(struct art_view *view);
  */
 bool art_way_on(const struct art_way *way, const struct art_node *node, unsigned i,
 		struct art_way *ret_way);
-/* Whether a key is where it belongs. */
+/* True if a key is where it belongs. */
 bool art_way_fits(const struct art_way *way, const struct art_seen *seen);
 
 #endif

@@ -33,7 +33,7 @@ const struct rpc_bench rpc_bench_default = {
 
 struct run;
 
-/* What a thread calls with, over connections or with datagrams. */
+/* Functions that a thread calls with, over connections or with datagrams. */
 struct calls {
 	int (*send)(void *thread, const void *data, size_t len);
 	int (*recv)(void *thread, void *data);
@@ -420,7 +420,7 @@ static void counts_add(struct far_rpc_stats *sum, const struct far_rpc_stats *st
 	sum->memory = stats->memory;
 }
 
-/* What all clients have counted. */
+/* Sums over all clients. */
 static struct far_rpc_stats run_counts(struct run *run, struct rpc_bench_result *result)
 {
 	struct far_rpc_stats stats, sum = { 0 };

@@ -40,7 +40,7 @@ void rpc_index_free(struct rpc_index *index, struct rpc_index_times *ret_times);
 
 /* Draws a request of 8 bytes. Returns its handler. */
 unsigned rpc_index_draw(struct far_rng *rng, uint64_t keys, uint8_t *request);
-/* Whether the response, of len bytes, is that of the request. */
+/* True if the response, of len bytes, is that of the request. */
 bool rpc_index_is_right(uint64_t keys, unsigned handler, const uint8_t *request,
 			const uint8_t *response, size_t len);
 

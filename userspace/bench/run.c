@@ -391,7 +391,7 @@ static void worker_publish(const struct worker *w, uint64_t now)
 	atomic_store_explicit(run->conf->ret_percent, percent, memory_order_relaxed);
 }
 
-/* Whether far_strerror_last() speaks of this error. */
+/* True if far_strerror_last() speaks of this error. */
 static int has_words(int err)
 {
 	return err == -EIO || err == -EHOSTDOWN || err == -ETIMEDOUT || err == -ESTALE ||

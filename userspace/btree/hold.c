@@ -50,7 +50,7 @@ static uint32_t head_len(const struct btree_geo *geo)
 	return geo->head - offsetof(struct btree_head, sum);
 }
 
-/* Whether the node that was merged into this one is dead; repairs that one first. */
+/* True if the node that was merged into this one is dead; repairs that one first. */
 static int right_is_dead(struct btree_hold *hold, unsigned level)
 {
 	const struct btree_way way = { .addr = hold->redo->right, .sure = true };

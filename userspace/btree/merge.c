@@ -22,7 +22,7 @@ static unsigned used(const struct btree_hold *hold)
 	return btree_sorted(hold->geo, hold->node, place);
 }
 
-/* Whether left_take() would find a place for each. */
+/* True if left_take() would find a place for each. */
 static bool left_has_room(const struct btree_hold *left, const struct btree_hold *right)
 {
 	uint8_t place[BTREE_MAX_SPAN], taken[BTREE_MAX_SPAN] = { 0 };

@@ -70,7 +70,7 @@ static inline int btree_cmp(const struct btree_geo *geo, const void *a, const vo
 	return memcmp(a, b, geo->key_size);
 }
 
-/* Whether the key comes behind all that belongs to the node. */
+/* True if the key comes behind all that belongs to the node. */
 static inline int btree_is_right(const struct btree_geo *geo, const struct btree_head *node,
 				 const void *key)
 {
@@ -85,7 +85,7 @@ static inline int btree_is_left(const struct btree_geo *geo, const struct btree_
 
 uint64_t btree_entry_sum(const struct btree_geo *geo, const struct btree_entry *entry,
 			 uint64_t version);
-/* Whether the entry is of this version: 1 in use, 0 free, 2 coming by a merge, -1 neither. */
+/* True if the entry is of this version: 1 in use, 0 free, 2 coming by a merge, -1 neither. */
 static inline int btree_entry_is(const struct btree_geo *geo,
 				 const struct btree_entry *entry, uint64_t version)
 {
@@ -106,7 +106,7 @@ void btree_node_init(const struct btree_geo *geo, struct btree_head *node, uint6
 void btree_entry_set(const struct btree_geo *geo, struct btree_entry *entry,
 		     uint64_t version, const void *key, const void *value, size_t value_size);
 
-/* Whether all places are of the head's version. */
+/* True if all places are of the head's version. */
 int btree_whole(const struct btree_geo *geo, const struct btree_head *node);
 /* The first of the geo->near places that the key may have; whether all of them are whole. */
 unsigned btree_home(const struct btree_geo *geo, const void *key);

@@ -386,7 +386,7 @@ int far_give_back(struct far_task *task, struct far_client *client, uint64_t add
 			     run_give_back(task, client, chunk, addr);
 }
 
-/* Whether a slab has all its blocks in the heap; then it is hidden and busy. */
+/* True if a slab has all its blocks in the heap; then it is hidden and busy. */
 static bool slab_take_empty(struct far_task *task, struct far_client *client,
 			    struct far_chunk *chunk, struct far_page *page,
 			    enum far_trim how)
@@ -477,7 +477,7 @@ static int chunk_give_back(struct far_task *task, struct far_client *client,
 	return err;
 }
 
-/* Whether all pages are free. With grow_lock, nobody takes one then. */
+/* True if all pages are free. With grow_lock, nobody takes one then. */
 static bool chunk_is_empty(struct far_task *task, struct far_client *client,
 			   const struct far_chunk *chunk)
 {

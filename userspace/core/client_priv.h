@@ -190,7 +190,7 @@ void far_service_join(struct far_task *task, struct far_client *client);
 int far_round_begin(struct far_task *task, struct far_client *client);
 int far_round(struct far_task *task, struct far_client *client);
 int far_round_park(struct far_task *task, struct far_client *client);
-/* Whether no task is inside of an epoch. */
+/* True if no task is inside of an epoch. */
 bool far_round_is_empty(struct far_client *client);
 /* Reads what the others say, as a round does, and says nothing. */
 int far_round_look(struct far_task *task, struct far_client *client);
@@ -280,7 +280,7 @@ int far_sweep(struct far_task *task, struct far_client *client);
  * looked for what is behind while they were still ours: then they are told once more.
  */
 int far_left_publish(struct far_task *task, struct far_client *client);
-/* Whether it would do nothing. */
+/* True if it would do nothing. */
 bool far_is_swept(const struct far_client *client);
 
 #endif

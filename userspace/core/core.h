@@ -61,7 +61,7 @@ struct far {
 	_Atomic unsigned nr_starts;
 };
 
-/* Whether it was opened before a fork(), by the parent: all calls are -ESTALE. */
+/* True if it was opened before a fork(), by the parent: all calls are -ESTALE. */
 static inline int far_is_parents(const struct far *far)
 {
 	return far->forks != far_forks;

@@ -26,7 +26,7 @@
 /* How long an operation may take. */
 uint64_t far_op_ns(const struct far_conf *conf);
 
-/* Whether the task's operation is late now. Reads the clock; starts it. */
+/* True if the task's operation is late now. Reads the clock; starts it. */
 bool far_op_is_late(struct far_task *task);
 
 /*
@@ -51,7 +51,7 @@ void far_must_end(struct far_task *task);
 /* A part of a long operation is done: the next one has as much time again. */
 void far_op_renew(struct far_task *task);
 
-/* Whether far_deadline_set() holds: others do not wait for the operation, nor it for them. */
+/* True if far_deadline_set() holds: others do not wait for the operation, nor it for them. */
 bool far_op_has_own(const struct far_task *task);
 
 /*

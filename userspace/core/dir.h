@@ -39,7 +39,7 @@ struct far_dir_view {
  * the word says that leads to it. */
 int far_dir_read(struct far_task *task, struct far_dir_view *ret_dir);
 void far_dir_free(struct far_dir_view *dir);
-/* Whether an entry is in use, and not damaged. */
+/* True if an entry is in use, and not damaged. */
 bool far_dir_is_good(const struct far_dir_entry *entry);
 
 /* The entry of a name: -ENOENT. */
@@ -54,7 +54,7 @@ int far_dir_open(struct far_task *task, const char *name, uint32_t type,
  * memory has no room for that, or the directory is as long as it may be.
  */
 int far_dir_add(struct far_task *task, const struct far_dir_entry *entry);
-/* Whether nobody knows, after that error of far_dir_add(), if the root is reachable. */
+/* True if nobody knows, after that error of far_dir_add(), if the root is reachable. */
 static inline bool far_dir_is_unsure(int err)
 {
 	return err != -EEXIST && err != -ENOSPC && err != -EINVAL && err != -ETIME;

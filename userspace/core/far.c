@@ -323,7 +323,7 @@ int far_open(const struct far_conf *conf, char *why, size_t why_len,
 	return 0;
 }
 
-/* Whether a thread of the program's has not been joined, or has not left. */
+/* True if a thread of the program's has not been joined, or has not left. */
 static int is_in_use(struct far *far)
 {
 	struct far_thread *thread = atomic_load(&far->threads);

@@ -151,7 +151,7 @@ static int contents_wait(struct far_lock *lock)
 	return err;
 }
 
-/* Whether verbs of an earlier task of this client may come to the lock still. */
+/* True if verbs of an earlier task of this client may come to the lock still. */
 static bool word_is_loose(const struct far_lock *lock)
 {
 	return far_is_loose(lock->task, far_addr_node(lock->addr));

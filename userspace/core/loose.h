@@ -48,12 +48,12 @@ struct far_thread;
 void far_loose_begin(struct far_thread *thread, unsigned node);
 /* It was made anew. */
 void far_loose_end(struct far_thread *thread, unsigned node);
-/* Whether it broke under verbs and was not made anew, however long ago. Own thread. */
+/* True if it broke under verbs and was not made anew, however long ago. Own thread. */
 bool far_link_is_loose(const struct far_thread *thread, unsigned node);
 /* The thread ends, and so do all its connections. */
 void far_loose_leave(struct far_thread *thread);
 
-/* Whether a verb to that node, or to any, may be loose. */
+/* True if a verb to that node, or to any, may be loose. */
 bool far_is_loose(struct far_task *task, unsigned node);
 bool far_is_any_loose(struct far_task *task);
 

@@ -66,7 +66,7 @@ static bool region_has(const struct far_region *region, uint64_t off, uint32_t l
 	return in < region->size && len <= region->size - in;
 }
 
-/* Whether [off, off + len) lies in one region of the node. */
+/* True if [off, off + len) lies in one region of the node. */
 static bool peer_has(const struct far_peer *peer, uint64_t off, uint32_t len)
 {
 	unsigned i;
@@ -113,7 +113,7 @@ static __attribute__((cold, noinline)) int op_refuse(struct far_task *task, uint
 	return 0;
 }
 
-/* Whether op_refuse() has no reason, as one sees in the node's first region. */
+/* True if op_refuse() has no reason, as one sees in the node's first region. */
 static inline bool op_is_plain(const struct far_thread *thread, uint64_t addr,
 			       enum far_nic_op op, uint32_t len)
 {

@@ -268,7 +268,7 @@ static int list_post(struct far_task *task, unsigned node)
 	return 0;
 }
 
-/* Whether no operation of the thread can be: see far_client_stale(). */
+/* True if no operation of the thread can be: see far_client_stale(). */
 static bool thread_is_stale(const struct far_thread *thread)
 {
 	return (far_client_stale(thread->far->client) && !thread->joins) ||

@@ -20,7 +20,7 @@ struct scavenger {
 	uint32_t *held;				/* chunks of each of them on this node */
 };
 
-/* Whether a word's owner is another client that is dead. */
+/* True if a word's owner is another client that is dead. */
 static bool owner_is_dead(const struct scavenger *s, uint64_t word)
 {
 	unsigned number = far_owner_number(word);

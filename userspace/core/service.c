@@ -188,7 +188,7 @@ void far_service_join(struct far_task *task, struct far_client *client)
 	atomic_store(&client->service, FAR_SERVICE_NONE);
 }
 
-/* Whether a thread of the service runs, or somebody starts one. */
+/* True if a thread of the service runs, or somebody starts one. */
 static bool service_is_on(struct far_client *client)
 {
 	int state = atomic_load(&client->service);

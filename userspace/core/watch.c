@@ -234,7 +234,7 @@ void far_claims_confirm(struct far *far, uint64_t seen)
 		;
 }
 
-/* What is outstanding there comes back. */
+/* Operations that are outstanding there come back. */
 static void link_break(struct far_thread *thread, unsigned node)
 {
 	thread->far->nic->ops->connect(thread->qset, node, thread->peer[node]);

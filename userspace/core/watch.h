@@ -52,7 +52,7 @@ struct far_ask {
 	struct far_old_peer *old;
 };
 
-/* For far->ask, one for each node. */
+/* Questions of far->ask, one for each node. */
 void far_asks_init(struct far *far);
 /* Waits until nobody asks any more. */
 void far_asks_end(struct far *far);
@@ -73,7 +73,7 @@ void far_node_forgot(struct far *far, unsigned node);
 uint64_t far_claims_seen(struct far *far);
 void far_claims_confirm(struct far *far, uint64_t seen);
 
-/* Whether the node has left a question unanswered for so long that nobody should wait for it. */
+/* True if the node has left a question unanswered for so long that nobody should wait for it. */
 bool far_node_is_silent(struct far *far, unsigned node);
 
 /* The thread looks at its connections, if it is time: now. Own thread. */

@@ -23,7 +23,7 @@
 #define NR	64u	/* calls at the same time */
 #define TAKE	16u	/* results at once */
 
-/* What a call needs until its result is there. */
+/* State of a call until its result is there. */
 struct place {
 	uint64_t key, value;
 };

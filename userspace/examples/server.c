@@ -91,7 +91,7 @@ static int text_send(struct conn *conn, const char *text, size_t len)
 
 /* ---- requests ---- */
 
-/* Whether a call is to be made once more: another client has come in place of a fenced one,
+/* True if a call is to be made once more: another client has come in place of a fenced one,
  * as after a restart of the memory node. */
 static int is_reopened(struct far_task *task, int err)
 {

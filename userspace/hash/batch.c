@@ -133,7 +133,7 @@ static void batch_start(struct batch *batch, unsigned i)
 		batch_done(batch, i, err);
 }
 
-/* Whether another item has a claim of the same bucket. */
+/* True if another item has a claim of the same bucket. */
 static int home_is_taken(const struct batch *batch, unsigned i)
 {
 	uint64_t home = hash_home_addr(&batch->op[i].op);
@@ -219,7 +219,7 @@ static void batch_append(struct batch *batch, unsigned i)
 	}
 }
 
-/* Whether the CAS was on what the hint says; if it was not, the slot was READ before. */
+/* True if the CAS was on what the hint says; if it was not, the slot was READ before. */
 static int batch_as_hinted(const struct batch_op *op)
 {
 	return op->hinted && op->op.found.word == op->op.hint.word;

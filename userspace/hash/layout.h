@@ -224,7 +224,7 @@ struct hash_block {
 #define HASH_BLOCK_HEAD		24u
 #define HASH_BIRTH_BITS		32u
 
-/* Whether a block was born when the block that a slot word names was, as far as it says. */
+/* True if a block was born when the block that a slot word names was, as far as it says. */
 static inline int hash_slot_born(uint64_t word, const struct hash_block *block)
 {
 	return hash_slot_tag(word) == (block->birth & (HASH_TAG_SPAN - 1));

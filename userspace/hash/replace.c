@@ -29,7 +29,7 @@
 /* A hint is renewed in the cache when it would be refused within so many epochs. */
 #define HINT_RENEW	(HASH_TAG_SPAN / 8)
 
-/* Whether the hint's word cannot have come back since it was seen, in the epoch of now. */
+/* True if the hint's word cannot have come back since it was seen, in the epoch of now. */
 static int hint_fresh(const struct hash_op *op, struct form_age now)
 {
 	return op->hash->variant->blind ||
@@ -84,7 +84,7 @@ void hash_hint_drop(struct hash_op *op)
 		hash_cache_drop(op->hash->cache, &op->id);
 }
 
-/* Whether the cache has this already, and young enough for a while. */
+/* True if the cache has this already, and young enough for a while. */
 static int hint_stands(const struct hash_op *op, uint64_t addr, uint64_t word,
 		     struct form_age age)
 {

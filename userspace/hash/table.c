@@ -36,7 +36,7 @@ void far_hash_close(struct far_hash *hash)
 	free(hash);
 }
 
-/* Whether each shard's turns lie on its node, and as they should. */
+/* True if each shard's turns lie on its node, and as they should. */
 static int root_turns_sane(const struct hash_root *root)
 {
 	unsigned i;

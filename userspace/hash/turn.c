@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-/* Whether changes of the key are made in turns. */
+/* True if changes of the key are made in turns. */
 static int turn_hot(const struct hash_op *op)
 {
 	return far_turns_hot(op->hash->turns, op->key.first);

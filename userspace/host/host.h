@@ -193,7 +193,7 @@ void far_host_cut_owner(struct far_host *host, uint64_t owner);
 /* Ends the attachment that has claimed this client number of the space. */
 void far_host_cut_client(struct far_host *host, const struct far_host_space *space,
 			 uint32_t client);
-/* Whether the private data begin with ODRP_FAR_MAGIC. */
+/* True if the private data begin with ODRP_FAR_MAGIC. */
 bool far_host_is_hello(const struct nic_event *event);
 
 /* space.c */

@@ -306,7 +306,7 @@ int far_alloc(struct far_task *task, struct far_memory *memory, unsigned node, u
 
 /* ---- and back ---- */
 
-/* Whether the block of the head is ours: the slot of its head has its word. */
+/* True if the block of the head is ours: the slot of its head has its word. */
 static int free_in_epoch(struct memory_op *op)
 {
 	struct far_task *task = op->run.task;

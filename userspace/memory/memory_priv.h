@@ -25,7 +25,7 @@ struct far_memory {
 uint64_t memory_root_sum(const struct memory_root *root, uint64_t addr);
 uint64_t memory_head_sum(const struct memory_head *head, uint64_t root);
 bool memory_table_is_good(const struct memory_table *table, uint64_t root, uint64_t index);
-/* Whether it is the head of the block of which a slot has that word. */
+/* True if it is the head of the block of which a slot has that word. */
 bool memory_head_is_good(const struct memory_head *head, uint64_t root, uint64_t word);
 
 /* The far address of a table that is known. */

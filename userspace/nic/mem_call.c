@@ -81,7 +81,7 @@ static int sock_new(void)
 	return own_fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-/* Whether a process listens at the address. */
+/* True if a process listens at the address. */
 static int sock_is_served(const struct sockaddr_un *addr)
 {
 	int fd = sock_new(), err;

@@ -136,7 +136,7 @@ void mem_unclaim(struct far_nic *nic, struct far_peer *peer, unsigned client)
 	peer_unmark(mine, client);
 }
 
-/* Whether the process that has claimed the number has ended, although the lock is held. */
+/* True if the process that has claimed the number has ended, although the lock is held. */
 static int owner_ended(struct mem_peer *peer, unsigned client)
 {
 	struct timespec now;

@@ -90,7 +90,7 @@ int mem_mrs_init(struct mem_mrs *mrs);
 void mem_mrs_fini(struct mem_mrs *mrs);
 int mem_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
 void mem_mr_dereg(struct far_nic *nic, uint32_t lkey);
-/* Whether the entry is of this key and contains [addr, addr + len). Any thread. */
+/* True if the entry is of this key and contains [addr, addr + len). Any thread. */
 static inline int mem_mr_has(const struct mem_mr *mr, uint32_t key, const void *addr,
 			     size_t len)
 {
@@ -120,7 +120,7 @@ int mem_file_name(const char *node, const char *space, char *ret_name, size_t si
 int mem_file_map(const struct mem_nic *mem, const char *name, int prot,
 		 struct mem_map **ret_map);
 void mem_file_unmap(struct mem_map *map);
-/* Whether the file has been deleted, or its tail says that the memory node has stopped. */
+/* True if the file has been deleted, or its tail says that the memory node has stopped. */
 int mem_file_gone(const struct mem_map *map);
 static inline int mem_map_stopped(const struct mem_map *map)
 {
@@ -239,7 +239,7 @@ unsigned mem_calls_take(struct mem_calls *calls, struct far_wc *wc, unsigned max
 int mem_calls_sleep(struct mem_calls *calls, uint64_t until);
 int mem_link_recv(struct mem_calls *calls, unsigned idx, const struct far_wr *wr,
 		  unsigned nr);
-/* Whether the other end has a RECV; hands an immediate to that RECV. */
+/* True if the other end has a RECV; hands an immediate to that RECV. */
 int mem_link_has_recv(const struct far_link *link);
 void mem_link_imm(struct far_link *link, uint32_t imm);
 int mem_calls_add(struct mem_calls *calls, struct far_link *link);

@@ -290,7 +290,7 @@ static void wc_fill(struct far_wc *wc, const struct far_wr *wr, unsigned idx,
 	};
 }
 
-/* Whether the operation must wait, with all behind it, until the other end posts a RECV. */
+/* True if the operation must wait, with all behind it, until the other end posts a RECV. */
 static int queue_stalls(struct mem_qset *mine, struct mem_queue *queue,
 			const struct far_wr *wr)
 {

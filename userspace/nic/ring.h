@@ -53,7 +53,7 @@ static inline struct far_ring_rec *far_ring_at(const struct far_ring *ring, uint
 	return &ring->rec[at & ring->mask];
 }
 
-/* Whether the operation at place `at` is under way. */
+/* True if the operation at place `at` is under way. */
 static inline bool far_ring_busy_at(const struct far_ring *ring, uint32_t at)
 {
 	return at - ring->done < ring->posted - ring->done;

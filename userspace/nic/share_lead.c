@@ -221,7 +221,7 @@ bool share_lead_turn(struct share_set *set, struct far_qset_stats *stats)
 	return room;
 }
 
-/* Whether the member sleeps, and finds nothing to take when it wakes up: then it leads. */
+/* True if the member sleeps, and finds nothing to take when it wakes up: then it leads. */
 static bool member_leads(const struct share_qset *member)
 {
 	return __atomic_load_n(&member->waiting, __ATOMIC_SEQ_CST) &&

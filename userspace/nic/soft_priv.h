@@ -92,7 +92,7 @@ void soft_events_take(struct soft_nic *soft);
 int soft_resolve(const char *node, __be32 *ret_ip);
 /* Forgets the connection. The caller has freed the queue pair before: that informs the peer. */
 void soft_conn_end(struct soft_nic *soft, struct soft_conn *conn);
-/* Whether the connection has ended or failed. Takes events. */
+/* True if the connection has ended or failed. Takes events. */
 bool soft_conn_over(struct soft_nic *soft, struct soft_conn *conn);
 
 /* An attachment: far_peer.priv. */

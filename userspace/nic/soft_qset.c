@@ -338,7 +338,7 @@ int soft_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return nr;
 }
 
-/* Whether poll() may have something to take. */
+/* True if poll() may have something to take. */
 static bool qset_has_news(const struct soft_qset *mine)
 {
 	return mine->more || __atomic_load_n(&mine->news, __ATOMIC_ACQUIRE);
@@ -350,7 +350,7 @@ void soft_qset_push(struct far_qset *qset)
 	nic_soft_push(qset_nic(qset_of(qset))->dev);
 }
 
-/* Whether operations are under way. */
+/* True if operations are under way. */
 static bool qset_is_busy(const struct soft_qset *mine)
 {
 	unsigned i;

@@ -108,7 +108,7 @@ static int conf_parse(const char *text, struct verbs_nic *verbs, char *device, c
 
 /* ---- the device ---- */
 
-/* Whether a port is up. *ret_max_msg: longest message, in bytes, that all such ports take. */
+/* True if a port is up. *ret_max_msg: longest message, in bytes, that all such ports take. */
 static bool device_up(struct ibv_context *ctx, uint32_t *ret_max_msg)
 {
 	struct ibv_device_attr attr;

@@ -369,7 +369,7 @@ void verbs_qset_unhear(struct far_qset *qset, unsigned idx)
 	mine->queue[idx].recv = NULL;
 }
 
-/* Whether the device can send messages of these lengths. */
+/* True if the device can send messages of these lengths. */
 static bool lengths_ok(const struct verbs_nic *verbs, const struct far_wr *wr, unsigned nr)
 {
 	unsigned i;

@@ -32,7 +32,7 @@ int far_window_map(uint64_t size, const struct far_common *common, size_t own,
 		   struct far_window *ret_window);
 void far_window_unmap(struct far_window *window);
 
-/* Whether a window may have such memory. */
+/* True if a window may have such memory. */
 static inline bool far_window_fits(uint64_t size, const struct far_common *common)
 {
 	uint64_t more = common ? common->size : 0;

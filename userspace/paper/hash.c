@@ -6,7 +6,7 @@
 
 #include "../hash/hash_priv.h"
 
-/* Whether the key belongs where it was looked for, and no split is under way there. */
+/* True if the key belongs where it was looked for, and no split is under way there. */
 static int race_settled(const struct hash_op *op)
 {
 	uint64_t header = hash_home_header(op);

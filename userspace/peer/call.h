@@ -79,7 +79,7 @@ void far_call_begin(struct far_call *call, struct far_link *link, const struct f
  * or an error of the link.
  */
 int far_call_step(struct far_call *call);
-/* Whether it has ended: an answer may be -EAGAIN, too. */
+/* True if it has ended: an answer may be -EAGAIN, too. */
 bool far_call_is_over(const struct far_call *call);
 /* Wipes a call. One that is under way is given up, and its link closed. */
 void far_call_end(struct far_call *call);

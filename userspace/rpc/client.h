@@ -135,7 +135,7 @@ struct far_rpc {
 int rpc_connect_nic(struct far_nic *nic, const struct far_rpc_attr *attr,
 		    struct far_rpc **ret_rpc);
 
-/* Whether it is a parent's: this process has neither its maps nor its descriptors. */
+/* True if it is a parent's: this process has neither its maps nor its descriptors. */
 static inline bool rpc_is_stale(const struct far_rpc *rpc)
 {
 	return rpc->forks != far_forks;
@@ -232,7 +232,7 @@ unsigned rpc_qp_fail(struct rpc_qp *qp);
  * answered; or until the time is up. Takes the duty if that is free.
  */
 void rpc_await(struct far_rpc_thread *thread, struct rpc_slot *slot, uint64_t until);
-/* Whether no request is on its way. */
+/* True if no request is on its way. */
 bool rpc_thread_drained(const struct far_rpc_thread *thread);
 /* Looks whether the server has closed or opened the queue pair. The caller leads, or has the
  * duty. Returns the server's word. */

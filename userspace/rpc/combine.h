@@ -41,7 +41,7 @@ struct rpc_node *rpc_queue_hand(struct rpc_node *list);
 /* The leader: gives up the lead. False: there are requests. */
 bool rpc_queue_leave(struct rpc_queue *queue);
 
-/* Whether a thread leads; whether there are requests that no leader has taken. */
+/* True if a thread leads; whether there are requests that no leader has taken. */
 static inline bool rpc_queue_led(const struct rpc_queue *queue)
 {
 	return __atomic_load_n(&queue->first, __ATOMIC_ACQUIRE) != 0;

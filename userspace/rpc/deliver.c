@@ -278,7 +278,7 @@ bool rpc_thread_drained(const struct far_rpc_thread *thread)
 	return true;
 }
 
-/* Whether what the thread waits for has come. */
+/* True if what the thread waits for has come. */
 static bool await_over(const struct far_rpc_thread *thread, const struct rpc_slot *slot)
 {
 	return slot ? rpc_slot_state(slot) == RPC_SLOT_FILLED : rpc_thread_drained(thread);

@@ -148,7 +148,7 @@ int rpc_out_sleep(struct rpc_end *end);
  */
 int rpc_in_take(struct rpc_end *end);
 const struct rpc_meta *rpc_in_next(struct rpc_end *end, const void **ret_data);
-/* Whether something is there that rpc_in_take() has not seen. */
+/* True if something is there that rpc_in_take() has not seen. */
 bool rpc_in_waits(const struct rpc_end *end);
 
 /* Writes into why what err means for the service; NULL: it has no name. Returns err. */

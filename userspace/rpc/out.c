@@ -28,7 +28,7 @@ static uint64_t told_load(const struct rpc_end *end)
 	return __atomic_load_n(&control_of(end)->told, __ATOMIC_ACQUIRE);
 }
 
-/* Whether the other end sleeps, and nothing has been sent to wake it. */
+/* True if the other end sleeps, and nothing has been sent to wake it. */
 static bool peer_sleeps(const struct rpc_end *end, uint64_t told)
 {
 	return told & RPC_TOLD_ASLEEP && told != end->told_seen;

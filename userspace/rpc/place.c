@@ -132,7 +132,7 @@ static struct merit merit_of(const struct far_rpc *rpc, const struct rpc_mover *
 	return merit;
 }
 
-/* Whether to move threads: for less mixing, or for a quarter less of bytes at the busiest. */
+/* True if to move threads: for less mixing, or for a quarter less of bytes at the busiest. */
 static bool merit_is_better(struct merit found, struct merit now)
 {
 	return found.mixed != now.mixed ? found.mixed < now.mixed :

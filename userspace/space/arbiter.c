@@ -34,7 +34,7 @@ static struct far_client_entry *entry_of(const struct far_arbiter *arbiter,
 			far_client_entry_off(arbiter->sb, number));
 }
 
-/* Whether its beat has stood still for too long. Notes when it moved. */
+/* True if its beat has stood still for too long. Notes when it moved. */
 static bool entry_is_silent(const struct far_arbiter *arbiter,
 			    struct far_client_entry *entry, uint64_t claim, uint64_t now)
 {

@@ -28,7 +28,7 @@ static inline uint32_t far_nr_pages(const struct far_sb *sb)
 	return sb->nr_chunks * far_chunk_pages(sb);
 }
 
-/* Whether off lies in a chunk. */
+/* True if off lies in a chunk. */
 static inline int far_off_in_chunks(const struct far_sb *sb, uint64_t off)
 {
 	return off >= sb->data_off &&
@@ -82,7 +82,7 @@ static inline uint64_t far_dir_entry_off(const struct far_sb *sb, unsigned idx)
 	return sb->dir_off + idx * sizeof(struct far_dir_entry);
 }
 
-/* Whether a block of the directory can be at that far address. */
+/* True if a block of the directory can be at that far address. */
 static inline int far_dir_block_fits(const struct far_sb *sb, uint64_t addr)
 {
 	uint64_t off = far_addr_off(addr);

@@ -516,7 +516,7 @@ static double median(double *value, unsigned nr)
 	return nr ? value[nr / 2] : 0;
 }
 
-/* Whether the loop can be run where and as the index is. */
+/* True if the loop can be run where and as the index is. */
 static int plain_fits(const struct cluster *cluster, const struct run_conf *conf)
 {
 	return !cluster->sim && cluster->has_space && cluster->nr_clients == 1 &&

@@ -53,7 +53,7 @@ static bool is_choice(const struct wrc_prog *prog, const struct wrc_patch *p)
 	       p->field_off == sizeof(__be64) - 1;
 }
 
-/* Whether this source may choose the opcode of the answer. */
+/* True if this source may choose the opcode of the answer. */
 static bool may_choose(const struct wrc_prog *prog, const struct wrc_patch *p)
 {
 	if (!prog->node)
@@ -251,7 +251,7 @@ static bool in_arena(const struct wrc_check *c, const struct wrc_sge *sge,
 	return b->arena_key != b->buf_key || *ret_off < c->ctx.geom->arena_len;
 }
 
-/* Whether this source writes the receive record: the request, or the chain. */
+/* True if this source writes the receive record: the request, or the chain. */
 static bool posts_record(const struct wrc_check *c, __u8 source)
 {
 	__u8 post = c->ctx.prog->post;

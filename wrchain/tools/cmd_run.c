@@ -102,7 +102,7 @@ static int trial_inspect(struct trial *t, uint32_t r)
 	return 0;
 }
 
-/* Whether request r, below end, wants no answer; the last is always answered. */
+/* True if request r, below end, wants no answer; the last is always answered. */
 static bool trial_is_quiet(const struct trial *t, uint32_t r, uint32_t end)
 {
 	return r + 1 < end && (r + 1) % t->answer_every;

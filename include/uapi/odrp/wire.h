@@ -273,7 +273,7 @@ struct odrp_wire_req {
 	__be32	rkey;
 };
 
-/* Whether the connection's next request is answered.  Its first request always is. */
+/* True if the connection's next request is answered.  Its first request always is. */
 #define ODRP_WIRE_NEXT_ANSWERED	0
 #define ODRP_WIRE_NEXT_QUIET	1
 

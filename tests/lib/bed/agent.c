@@ -86,7 +86,7 @@ static unsigned int tick_ms(const struct bed *b)
 	return b->opts.tick_ms ? b->opts.tick_ms : BED_TICK_MS;
 }
 
-/* As the daemon's event loop does it. */
+/* Does a turn, as the daemon's event loop does. */
 static void agent_turn(struct bed *b, uint64_t now)
 {
 	manager_events(&b->m);

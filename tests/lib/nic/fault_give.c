@@ -69,7 +69,7 @@ static struct far_wr wqe_piece(const struct fault_wqe *wqe, uint32_t nr)
 	return wr;
 }
 
-/* Whether the next piece of an operation that fails in part is left out. */
+/* True if the next piece of an operation that fails in part is left out. */
 static int piece_is_lost(struct fault_qset *mine, const struct fault_wqe *wqe)
 {
 	return wqe->fate == FAULT_PART &&

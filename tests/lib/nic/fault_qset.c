@@ -106,7 +106,7 @@ int fault_connect(struct far_qset *qset, unsigned idx, const struct far_peer *pe
 	return err ? err : fault_queue_start(qset, idx);
 }
 
-/* Whether a rule applies to one of the nr operations after count; *ret_i: to which. */
+/* True if a rule applies to one of the nr operations after count; *ret_i: to which. */
 static int rule_hits(const uint64_t *at, uint64_t count, unsigned nr, unsigned *ret_i)
 {
 	uint64_t when = __atomic_load_n(at, __ATOMIC_ACQUIRE);
@@ -131,7 +131,7 @@ static void queue_put(struct fault_qset *mine, struct fault_queue *queue,
 	queue->posted++;
 }
 
-/* Whether inner has not completed all operations, or has not got all of them. */
+/* True if inner has not completed all operations, or has not got all of them. */
 static int qset_is_busy(const struct fault_qset *mine)
 {
 	unsigned i;
@@ -274,7 +274,7 @@ static void wc_fill(struct far_wc *wc, const struct fault_wqe *wqe, unsigned idx
 	};
 }
 
-/* Whether the first operation of the queue may be completed now. */
+/* True if the first operation of the queue may be completed now. */
 static int queue_ready(struct fault_queue *queue)
 {
 	const struct fault_wqe *wqe;
@@ -340,7 +340,7 @@ int fault_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 	return nr;
 }
 
-/* Whether nothing changes in the queue before inner completes something. */
+/* True if nothing changes in the queue before inner completes something. */
 static bool queue_waits(const struct fault_queue *queue)
 {
 	uint32_t nr = queue->taken;
@@ -355,7 +355,7 @@ static bool queue_waits(const struct fault_queue *queue)
 	return true;
 }
 
-/* Whether nothing changes before inner completes something, or wake() is called. */
+/* True if nothing changes before inner completes something, or wake() is called. */
 static bool qset_waits(const struct fault_qset *mine)
 {
 	if (mine->nr_recvs || far_fault_dead(mine->wrap.qset.nic))

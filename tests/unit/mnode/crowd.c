@@ -44,7 +44,7 @@ static void sleep_once(struct crowd_node *n)
 	far_context_switch(&n->fiber->context, &n->crowd->main);
 }
 
-/* Of struct cnode_config. */
+/* The callback "pump" of struct cnode_config. */
 static bool node_pump(void *arg)
 {
 	struct crowd_node *n = arg;
@@ -115,7 +115,7 @@ static enum odrp_wire_chain store_chain(const struct crowd_node *n)
 	return n->cfg.direct ? ODRP_WIRE_MAPPED_STORE : ODRP_WIRE_UNMAPPED_STORE;
 }
 
-/* Who has no lease waits for one. */
+/* A compute node without a lease waits for one. */
 static void page_store(struct crowd_node *n, uint64_t slot)
 {
 	uint8_t page[ODRP_WIRE_PAGE_SIZE];
@@ -149,7 +149,7 @@ static void pages_check(struct crowd_node *n)
 	}
 }
 
-/* Who is refused, or not heard, comes again. */
+/* A node that is refused, or not heard, comes again. */
 static bool try_again(struct crowd_node *n, int r, const struct cnode_refusal *no)
 {
 	if (!r)

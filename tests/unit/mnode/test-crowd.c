@@ -14,7 +14,7 @@
 #define DEPTH		7
 #define IDLE_MS		3000
 #define RESUME_MS	30000
-/* Of the agent, for each compute node: a handshake, admin and I/O connections, pieces. */
+/* Times of the agent for each node: handshake, admin and I/O connections, pieces. */
 #define TURNS_EACH	200
 
 static struct bed bed;

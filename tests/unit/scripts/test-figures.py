@@ -52,7 +52,7 @@ class Test(unittest.TestCase):
         o = origins(LINES)
         self.assertEqual([o.kind(LINES[0][0], x, y) for x, y in LINES[0][1]],
                          ['fitted', 'check', 'given', 'check'])
-        # What is no number has no mark.
+        # A cell that is no number has no mark.
         self.assertEqual(o.mark(LINES[0][0], 1, Missing('unsteady: 3, 4')), '')
         # The paper's own, and what it has not, are of no kind.
         self.assertEqual(o.kind(LINES[1][0], 3, 111.0), '')

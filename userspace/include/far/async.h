@@ -35,7 +35,7 @@ struct far_async_attr {
 	unsigned depth;		/* calls from submit to poll, at most _MAX_DEPTH; 0: 1024 */
 };
 
-/* What a handle is. */
+/* Kinds of handles. */
 enum far_async_on {
 	FAR_ASYNC_HASH	= 1,	/* struct far_hash */
 	FAR_ASYNC_BTREE	= 2,	/* struct far_btree */

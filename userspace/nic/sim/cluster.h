@@ -432,7 +432,7 @@ void sim_qp_stop(struct sim_qp *qp, int complete);
 int sim_qp_new(struct sim_share *share, unsigned idx);
 
 /* post.c */
-/* Whether the operation's memory is registered. */
+/* True if the operation's memory is registered. */
 int sim_mr_holds(const struct sim_cn *cn, const struct far_wr *wr);
 int sim_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
 int sim_mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey);
@@ -466,7 +466,7 @@ void sim_listeners_free(struct far_sim *sim);
 void sim_hangup(struct far_link *link);
 int sim_link_recv(struct sim_qset *qset, unsigned idx, const struct far_wr *wr,
 		  unsigned nr);
-/* Whether a WRITE_IMM must wait for a RECV of the other end. */
+/* True if a WRITE_IMM must wait for a RECV of the other end. */
 int sim_req_stalls(const struct sim_req *req);
 /* The request has changed the other end's window: completes a RECV, wakes a waiter. */
 void sim_req_landed(struct sim_req *req);
@@ -533,7 +533,7 @@ void sim_odds_draw(struct far_sim *sim);
 /* Counts nr operations of cn. Returns how many of them it posts before it dies. */
 unsigned sim_cn_count(struct sim_cn *cn, unsigned nr);
 void sim_cn_die(struct sim_cn *cn);
-/* Whether the adversary injects fault `what` (FAR_SIM_*) now; never if it is not enabled. */
+/* True if the adversary injects fault `what` (FAR_SIM_*) now; never if it is not enabled. */
 static inline int sim_chance(struct far_sim *sim, unsigned what, double probability)
 {
 	return sim->attr.adversary & what && far_rng_unit(&sim->fate) < probability;

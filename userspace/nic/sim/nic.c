@@ -76,7 +76,7 @@ static void req_send(struct sim_req *req)
 	sim_wheel_add(&sim->wheel, &req->event, at);
 }
 
-/* Whether the request must wait for earlier READs and atomics. */
+/* True if the request must wait for earlier READs and atomics. */
 static int req_held(const struct sim_req *req)
 {
 	const struct sim_qp *qp = req->qp;

@@ -143,7 +143,7 @@ void sim_req_later(struct sim_event *event)
 	while (qp->wait_first && !qp->refused && req_try(qp->wait_first));
 }
 
-/* Whether a WRITE passes the READs and atomics that wait, as the adversary chooses. */
+/* True if a WRITE passes the READs and atomics that wait, as the adversary chooses. */
 static int req_passes(const struct sim_req *req)
 {
 	struct far_sim *sim = req->qp->sim;

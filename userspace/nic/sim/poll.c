@@ -16,7 +16,7 @@ static int qset_has_cqe(const struct sim_qset *qset)
 	return qset->ready || qset->nr_raw;
 }
 
-/* Whether wait() returns at once. */
+/* True if wait() returns at once. */
 static int qset_has_reason(const struct sim_qset *qset)
 {
 	return qset_has_cqe(qset) || qset->woken || qset->landed;

@@ -66,7 +66,7 @@ static inline struct snic_net *snic_net_of(struct snic *nic)
  * Returns the number of ports. */
 unsigned int snic_net_fds(const struct snic_net *net, int *fds,
 			  unsigned int max);
-/* Whether several threads may wait for the descriptors (snic_port_ops.shared). */
+/* True if several threads may wait for the descriptors (snic_port_ops.shared). */
 bool snic_net_fds_shared(const struct snic_net *net);
 /* Prepares to wait for the descriptors; true: a port has a frame already.  See
  * doze(). */

@@ -171,7 +171,7 @@ static void scene_open(struct scene *scene, const struct change *change)
 	far_leave(task);
 }
 
-/* Whether client 0 died. */
+/* True if client 0 died. */
 static bool scene_run(struct scene *scene, uint64_t kill_at)
 {
 	struct far_thread *thread;

@@ -37,7 +37,7 @@ static struct rpc_bench_result run(const struct rpc_bench *bench)
 	return result;
 }
 
-/* Who comes while a leader copies its own request is in its message. */
+/* A thread that comes while a leader copies its own request is in its message. */
 static void test_coalesces(void **state)
 {
 	struct rpc_bench bench = shared(2, 1);

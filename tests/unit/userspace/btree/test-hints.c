@@ -264,7 +264,7 @@ static void no_address(void **state)
 	world_close(&world);
 }
 
-/* Whether the client would CAS that leaf's word without a look, in the epoch of now. */
+/* True if the client would CAS that leaf's word without a look, in the epoch of now. */
 static int is_known(struct far_task *task, struct far_btree *tree, uint64_t addr)
 {
 	uint64_t word;

@@ -307,7 +307,7 @@ static void memory_waits_once(void **state)
 	rig_close(&rig);
 }
 
-/* Whether nothing of a client is left to a sweep. */
+/* True if nothing of a client is left to a sweep. */
 static bool has_all(struct far_task *task)
 {
 	return !atomic_load(&far_task_client(task)->lost);

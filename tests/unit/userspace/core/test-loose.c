@@ -525,7 +525,7 @@ static void lock_is_not_left_late(void **state)
 	rig_close(&bed.rig);
 }
 
-/* Whether a thread that allocates gets one of the blocks. */
+/* True if a thread that allocates gets one of the blocks. */
 static bool block_is_given(struct bed *bed, struct far_task *task, unsigned allocs)
 {
 	uint64_t addr[2 * ALLOCS];

@@ -24,7 +24,7 @@ int __lsan_is_turned_off(void)
 	return 1;
 }
 
-/* What a client has been told of a block, or what it has asked for. */
+/* A block as a client was told of it, or has asked for it. */
 enum fate { NOT, ALLOC, HAVE, FREE, GONE };
 
 struct one {

@@ -215,7 +215,7 @@ static void test_bounds(void **state)
 	pair_free(pair);
 }
 
-/* What is behind a window is the common memory, which other windows have, too. */
+/* Behind a window lies the common memory, which other windows have, too. */
 static void test_common(void **state)
 {
 	struct bed *bed = *state;

@@ -35,7 +35,7 @@ static unsigned fds_open(int below)
 	return nr;
 }
 
-/* Whether a map of this process has the text in its name. */
+/* True if a map of this process has the text in its name. */
 static int maps_have(const char *text)
 {
 	FILE *f = fopen("/proc/self/maps", "r");

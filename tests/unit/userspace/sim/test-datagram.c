@@ -60,7 +60,7 @@ static void recv_words(struct pair *pair, unsigned local, unsigned words)
 	assert_int_equal(user->ops->post(user->qset, 0, &wr, 1), 0);
 }
 
-/* Whether a RECV has completed. */
+/* True if a RECV has completed. */
 static int has_come(struct pair *pair, struct far_wc *wc)
 {
 	struct bed_user *user = &pair->user[1];
