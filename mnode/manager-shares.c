@@ -175,9 +175,49 @@ bool manager_has_place(const struct manager *m, const struct share *but)
 	return nr < m->conf->max_sessions;
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t whole_slabs(uint64_t pages)
 {
 	return pages - pages % ODRP_WIRE_SLAB_PAGES;
+}
+
+/* Pages that the session may have to give to others: all of them when it has ended. Pages of
+ * slabs that are cut are on their way. */
+static uint64_t idle_pages(const struct sess *s)
+{
+	uint64_t apart = s->armed + s->astray + s->lease.slack;
+
+	if (!sess_is_live(s))
+		return s->lent;
+	return lease_idle(&s->lease, s->lent > apart ? s->lent - apart : 0);
+}
+
+/*
+ * Slabs are whole blocks of the pool: a session can have those that are free, and those that
+ * may come to be, because others do not need all that they have. Free pages in pieces are for
+ * sessions with chains: if slabs laid claim to them, nobody would have them.
+ */
+static void limit_slabs(struct manager *m)
+{
+	uint64_t idle = 0, whole, room;
+	unsigned int i;
+
+	for (i = 0; i < m->nr_sess; i++)
+		idle += idle_pages(m->sess[i]);
+	whole = least_of(whole_slabs(lend_pages(&m->lender)),
+			 (uint64_t)m->pool.free.nr_whole * ODRP_WIRE_SLAB_PAGES);
+	for (i = 0; i < m->nr_sess; i++) {
+		struct sess *s = m->sess[i];
+
+		if (!slabs_exist(&s->slabs))
+			continue;
+		room = lend_about(s) + slabs_cut_pages(&s->slabs) + whole + idle - idle_pages(s);
+		s->lease.lacking = room < s->lease.cap ? s->lease.cap - room : 0;
+	}
 }
 
 void manager_plan_leases(struct manager *m)
@@ -185,6 +225,7 @@ void manager_plan_leases(struct manager *m)
 	unsigned int i;
 
 	list_leases(m);
+	limit_slabs(m);
 	lease_plan(m->leases, m->nr_sess, budget_for(m, NULL));
 	for (i = 0; i < m->nr_sess; i++)
 		if (slabs_exist(&m->sess[i]->slabs))
@@ -370,11 +411,6 @@ void manager_tick_shares(struct manager *m, uint32_t elapsed_ms)
 
 /* Pages of a newcomer that asks again when it needs more. */
 #define FIRST_PAGES	ODRP_WIRE_SLAB_PAGES
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
 
 static void lease_begin_small(struct lease *l)
 {

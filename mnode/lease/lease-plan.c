@@ -9,10 +9,16 @@
 /* The level of shares is in parts of a page, since weights multiply it. */
 #define LEVEL_SHIFT	8
 
+/* Never below the ceiling: the CNode goes by it. */
+static uint64_t lease_most(const struct lease *l)
+{
+	return min(l->cap, max(over(l->cap, l->lacking), l->ceiling));
+}
+
 /* Pages that the CNode needs, by its last heartbeat. */
 static uint64_t lease_need(const struct lease *l)
 {
-	return min(l->cap, max(l->want, l->used));
+	return min(lease_most(l), max(l->want, l->used));
 }
 
 /* Pages that the lease may grow to when no other one lacks pages. */
@@ -22,7 +28,7 @@ static uint64_t lease_wish(const struct lease *l)
 
 	if (l->asks)
 		return lease_need(l);
-	return min(l->cap, max(max(lease_need(l), l->granted), grow));
+	return min(lease_most(l), max(max(lease_need(l), l->granted), grow));
 }
 
 static bool lease_may_change(const struct lease *l)

@@ -153,6 +153,11 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 	return 0;
 }
 
+uint64_t lease_idle(const struct lease *l, uint64_t lent)
+{
+	return over(max(l->ceiling, lent), lease_floor(l));
+}
+
 int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,
 	       uint64_t pages, struct lease *l)
 {

@@ -17,6 +17,7 @@
  *	L5  the ceilings of one share together are raised to no more than its most
  *	L6  what a share lacks of its least is lent to no other share
  *	L7  a CNode that asks again in time has no more than it wants
+ *	L8  no pages wait for a lease that cannot have them
  *
  * A *share* belongs to one identity, however many sessions that has. When its most is
  * lowered below what it has, its leases are cut to what it uses, and follow that down.
@@ -65,6 +66,8 @@ struct lease_share {
 /**
  * struct lease - lease of one CNode
  * @cap:	most pages that the lease can have
+ * @lacking:	so many of these there are not now, since slabs are made of pages in a row, and
+ *		the pages of the pool lie in pieces
  * @slack:	pages in the CNode's ring beyond the lease (lend.h)
  * @granted:	the lease that the CNode was told last, or that is being written to it
  * @ceiling:	the largest lease that the CNode may believe
@@ -83,7 +86,7 @@ struct lease_share {
  * @own, @next, @fair: private to lease_plan()
  */
 struct lease {
-	uint64_t cap, slack;
+	uint64_t cap, lacking, slack;
 	uint64_t granted, ceiling;
 	uint64_t used, want, held;
 	uint64_t promised;
@@ -127,6 +130,9 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
  * its CNode has read is unknown; it uses that many pages.
  */
 void lease_adopt(struct lease *l, uint64_t used);
+
+/* Pages that the lease has and fairness may take: of so many that are lent to it. */
+uint64_t lease_idle(const struct lease *l, uint64_t lent);
 
 /* Sets every target. */
 void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);

@@ -58,6 +58,7 @@ static void block_count(struct free_map *m, uint32_t nr, uint32_t pages)
 	}
 	if (before)
 		list_remove(m, nr);
+	m->nr_whole += (pages == FREE_BLOCK) - (before == FREE_BLOCK);
 	b->nr = pages;
 	if (pages)
 		list_add(m, nr);

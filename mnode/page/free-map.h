@@ -35,6 +35,7 @@ struct free_block {
  * @block:	by number of the block
  * @first:	by list: a block, if the list has one
  * @lists:	one bit for each list: it has a block
+ * @nr_whole:	blocks whose pages are all free
  * @nr_looks:	blocks, and words of @bit, that were looked at to find free pages
  */
 struct free_map {
@@ -43,6 +44,7 @@ struct free_map {
 	struct free_block *block;
 	uint32_t first[FREE_LISTS];
 	uint32_t lists;
+	uint32_t nr_whole;
 	uint64_t nr_looks;
 };
 

@@ -329,17 +329,25 @@ static void test_restart(void **state)
 
 #define OTHER	77u	/* an owner that is no session */
 
-/* Takes one page out of each slab of the pool, or gives these back: no run of pages is as
- * long as a slab meanwhile. */
-static void pieces(bool on)
+/* Takes one page out of each of the first @nr slabs of the pool. */
+static void pieces(unsigned int nr)
 {
 	static __u64 addr[POOL * SLAB];
 	uint64_t i;
 
-	if (on)
-		assert_int_equal(pool_take(&bed.m.pool, OTHER, POOL * SLAB, addr), 0);
+	assert_int_equal(pool_take(&bed.m.pool, OTHER, bed.m.pool.nr_free, addr), 0);
 	for (i = 0; i < POOL * SLAB; i++)
-		if (on ? i % SLAB != SLAB / 2 : bed.m.pool.owner[i] == OTHER)
+		if (bed.m.pool.owner[i] == OTHER && (i >= nr * SLAB || i % SLAB != SLAB / 2))
+			assert_int_equal(pool_give(&bed.m.pool, OTHER, page_addr(i)), 0);
+}
+
+/* Gives these back. */
+static void whole(void)
+{
+	uint64_t i;
+
+	for (i = 0; i < POOL * SLAB; i++)
+		if (bed.m.pool.owner[i] == OTHER)
 			assert_int_equal(pool_give(&bed.m.pool, OTHER, page_addr(i)), 0);
 }
 
@@ -349,13 +357,13 @@ static void test_later(void **state)
 	uint64_t grants;
 
 	begin(1);
-	pieces(true);
+	pieces(POOL);
 	connect_slabs(0, 3);
 	assert_int_equal(info_of(0).lease, 3 * SLAB);
 	assert_int_equal(cnode_slabs(node(0)), 0);
 	bed_pass(&bed, 700);
 	grants = sess_of(0)->grants;
-	pieces(false);
+	whole();
 	bed_pass(&bed, 700);
 	assert_int_equal(sess_of(0)->slabs.nr, 3);
 	assert_true(sess_of(0)->grants > grants);
@@ -369,6 +377,65 @@ static void test_later(void **state)
 	store_all(0, 3);
 	check_all(0, 3);
 	check(3);
+	bed_close(&bed);
+}
+
+/* A node that asks for more slabs than there are whole ones gets these at once, is told that
+ * there are no more, and gets the others when their pages are together. */
+static void test_some(void **state)
+{
+	begin(1);
+	bed.nodes[0].cfg.asks = true;
+	pieces(POOL - 3);
+	connect_slabs(0, 6);
+	assert_int_equal(cnode_slabs(node(0)), 1);
+	bed.nodes[0].want = 6 * SLAB;
+	bed_pass(&bed, 700);
+	assert_int_equal(sess_of(0)->slabs.nr, 3);
+	assert_int_equal(info_of(0).lease, 3 * SLAB);
+	assert_int_equal(cnode_take_slabs(node(0)), 0);
+	assert_int_equal(cnode_slabs(node(0)), 3);
+	store_all(0, 3);
+	bed_pass(&bed, 700);
+	assert_int_equal(sess_of(0)->unanswered, 0);
+	assert_int_equal(info_of(0).lease, 3 * SLAB);
+	whole();
+	bed_pass(&bed, 700);
+	assert_int_equal(info_of(0).lease, 6 * SLAB);
+	assert_int_equal(cnode_take_slabs(node(0)), 0);
+	assert_int_equal(cnode_slabs(node(0)), 6);
+	check_all(0, 3);
+	check(6);
+	bed_close(&bed);
+}
+
+/* Pages that no slab can be made of are for a node with chains that uses what it gets. */
+static void test_pieces_for_chains(void **state)
+{
+	uint64_t slot = 0, most = 5 * SLAB;
+	struct bed_options o;
+	unsigned int ms;
+
+	bed_options(&o);
+	o.conf.translate = CONF_TRANSLATE_DIRECT;
+	o.conf.pool = POOL << ODRP_WIRE_LOG_SLAB;
+	o.conf.store_pages = 64;
+	bed_open(&bed, &o, 2);
+	bed.nodes[0].cfg.asks = bed.nodes[1].cfg.asks = true;
+	pieces(POOL - 2);
+	connect_slabs(0, 6);
+	bed.nodes[1].cfg.direct = false;
+	bed_connect(&bed, 1, 6 * SLAB, 1, 7);
+	bed.nodes[0].want = 6 * SLAB;
+	bed.nodes[1].want = most;
+	for (ms = 0; slot < most && ms < 5000; ms += 200) {
+		for (; slot < info_of(1).lease && slot < most; slot++)
+			assert_int_equal(cnode_do(node(1), 0, ODRP_WIRE_UNMAPPED_STORE, slot,
+						  page), 0);
+		bed_pass(&bed, 200);
+	}
+	assert_int_equal(slot, most);
+	assert_int_equal(info_of(0).lease, 2 * SLAB);
 	bed_close(&bed);
 }
 
@@ -516,6 +583,8 @@ int main(void)
 		cmocka_unit_test(test_resume),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_later),
+		cmocka_unit_test(test_some),
+		cmocka_unit_test(test_pieces_for_chains),
 		cmocka_unit_test(test_last_slab),
 		cmocka_unit_test(test_bad_record),
 		cmocka_unit_test(test_cut_fails),
