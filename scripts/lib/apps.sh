@@ -4,7 +4,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the settings are the script's
 
-APPS="quicksort kmeans pagerank betweenness redis memcached"
+APPS="quicksort kmeans pagerank betweenness redis memcached pgbench"
 APP_MODES="chain key direct dynamic static two-sided nbd zram local"
 
 # MB in ODRP's paper.
@@ -25,20 +25,39 @@ app_paper_mb() {
 	case $1 in
 	kmeans) echo 2048 ;;
 	pagerank | betweenness) echo 14336 ;;
+	pgbench) echo 7168 ;;	# of VoltDB
 	*) echo 4096 ;;
 	esac
 }
 
 app_mb() {
-	echo $(($(app_paper_mb "$1") / scale))
+	local mb=$(($(app_paper_mb "$1") / scale))
+	[[ $1 != pgbench ]] || mb=$(pgbench_mb $mb)
+	echo "$mb"
+}
+
+# app_machine_mb APP: the memory of its machine, in which the group has a part.
+app_machine_mb() {
+	local mb
+	mb=$(app_mb "$1")
+	case $1 in
+	# A copy of the files is in the ramfs, and another until it is unpacked.
+	pgbench) echo $((mb * 7 / 2 + 400)) ;;
+	*) echo $((mb * 3 / 2 + 160)) ;;
+	esac
 }
 
 # app_lacks APP: the first package's program that it needs and that is not here.
 app_lacks() {
 	local program
+	local -a needs
 	case $1 in
 	redis) set -- redis-server redis-benchmark redis-cli ;;
 	memcached) set -- memcached memcaslap ;;
+	pgbench)
+		mapfile -t needs < <(pgbench_programs)
+		set -- "$(pgbench_bin)/initdb" "${needs[@]}"
+		;;
 	*) return 1 ;;
 	esac
 	for program; do
@@ -56,6 +75,7 @@ app_programs() {
 	quicksort) echo "$programs/qsort-far" ;;
 	redis) command -v redis-server redis-benchmark redis-cli ;;
 	memcached) command -v memcached memcaslap ;;
+	pgbench) command -v unshare && pgbench_make "$(app_mb pgbench)" ;;
 	*) echo "$programs/$1-far" ;;
 	esac
 }
@@ -109,6 +129,7 @@ app_command() {
 	quicksort) echo "in_group qsort-far --size=${mb}M" ;;
 	redis) echo "mb=$mb$redis_guest" ;;
 	memcached) echo "mb=$mb$memcached_guest" ;;
+	pgbench) echo "mb=$mb$pgbench_guest" ;;
 	*) echo "in_group $1-far --size=${mb}M" ;;
 	esac
 }
@@ -119,7 +140,7 @@ apps_build() {
 		tests/workload/copy-far)
 	programs=$(userspace_dir)/tests/workload
 	for app in $apps; do
-		[[ $app = redis || $app = memcached ]] ||
+		[[ $app = redis || $app = memcached || $app = pgbench ]] ||
 			targets+=("tests/workload/$(basename "$(app_programs "$app")")")
 	done
 	build_userspace "${targets[@]}"
@@ -244,7 +265,7 @@ point() {
 	info "$app of $mb MB, $part % local, $mode"
 	ODRP_NBD_SERVER=$([[ $mode != two-sided ]] || echo "$programs/copy-far") \
 	attended "$top/scripts/vm" run --kernel "$kernel" --cpus 1 \
-		--mem $((mb * 3 / 2 + 160))M --swap "${swap}M" --timeout 900 \
+		--mem "$(app_machine_mb "$app")M" --swap "${swap}M" --timeout 900 \
 		--json "$run.json" --add "$programs/watch-far" "${adds[@]}" \
 		"${vm_args[@]}" -- sh -c "$app_guest" sh "$mode" "$swap" "$limit" \
 		"$(app_command "$app")" >"$run.out" </dev/null

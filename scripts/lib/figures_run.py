@@ -87,7 +87,8 @@ NOT_RUN = 'not run'
 # The first argument of a run in virtual machines; such runs have the host to themselves.
 APPS = 'apps'
 # What those run: a change of it makes the run again.
-APPS_SOURCES = ('scripts/bench-apps', 'scripts/lib/apps.sh', 'tests/workload', 'kmod', 'mnode')
+APPS_SOURCES = ('scripts/bench-apps', 'scripts/lib/apps.sh', 'scripts/lib/apps-pgbench.sh',
+                'tests/workload', 'kmod', 'mnode')
 
 
 def apps_version():

@@ -6,8 +6,10 @@ set -u
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-# shellcheck source=scripts/lib/apps.sh
-. "$top/scripts/lib/apps.sh"
+for part in apps-pgbench apps; do
+	# shellcheck source=/dev/null
+	. "$top/scripts/lib/$part.sh"
+done
 nr=0
 bad=0
 
@@ -65,6 +67,8 @@ is "of two, and by mode" "$(rounds x 0 5 y 0 1 x 0 6)" '[["x",0,5.5,2],["y",0,1,
 is "what failed once has failed" "$(rounds x 0 5 x 124 null)" '[["x",124,5,2]]'
 
 is "a program that is not here" "$(PATH=/nowhere app_lacks memcached)" memcached
+is "PostgreSQL that is not here" "$(pgbench_bin() { echo /nowhere; } && app_lacks pgbench)" \
+	/nowhere/initdb
 app_lacks quicksort >/dev/null
 is "quicksort needs no package" $? 1
 
@@ -73,6 +77,12 @@ is "the last of a word" "$(word "$dir/out" total_s) $(word "$dir/out" ops_s)" "2
 
 scale=32
 is "working sets" "$(app_mb quicksort) $(app_mb kmeans) $(app_mb pagerank)" "128 64 448"
+is "a database has whole units" "$(app_mb pgbench) $(scale=256 && app_mb pgbench)" "224 32"
+is "a machine has room for a database" \
+	"$(scale=256 && app_machine_mb pgbench) $(scale=256 && app_machine_mb redis)" "512 184"
+is "a server is in the group, and pgbench is not" \
+	"$(app_command pgbench | grep -c in_group) $(app_command pgbench | grep in_group |
+		grep -c /postgres)" "1 1"
 
 echo "1..$nr"
 exit "$bad"
