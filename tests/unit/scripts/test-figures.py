@@ -273,14 +273,17 @@ class Test(unittest.TestCase):
             self.assertTrue(points, name)
 
     def test_odrp_quick(self):
-        """A quick run has two points, of one application."""
+        """A quick run has one point, and a run that ends early whole applications."""
+        apps = [app for app, _ in figures_odrp.POINTS]
+        self.assertEqual(apps, sorted(apps, key=apps.index))
+        self.assertEqual(len(apps), len(figures_odrp.LOCALS) * len(set(apps)))
         runner = figures_run.Runner.__new__(figures_run.Runner)
         runner.quick = True
         for figure in figures_odrp.FIGURES:
             for series in figure.series:
                 if series.args:
                     points = [figures_odrp.POINTS[x] for x in runner.xs(figure, series)]
-                    self.assertEqual({app for app, _ in points}, {'quicksort'}, figure.name)
+                    self.assertEqual(points, [('quicksort', 50)], figure.name)
 
     def test_apps(self):
         """A run in virtual machines is of bench-apps, and is kept."""
