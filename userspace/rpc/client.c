@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "../base/rng.h"
+#include "attr.h"
 
 #define BATCH		16u
-#define BATCH_MAX	64u
 #define SPIN_US		20u
 #define TIMEOUT_NS	UINT64_C(5000000000)
 
@@ -119,7 +119,7 @@ static void qps_free(struct far_rpc *rpc)
 static int qps_make(struct far_rpc *rpc)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = RPC_DEPTH, .group = FAR_NIC_OWN };
-	uint64_t until = rpc_now(rpc) + rpc->timeout_ns;
+	uint64_t until = rpc_until(rpc_now(rpc), rpc->timeout_ns);
 	unsigned i;
 	int err = 0;
 
@@ -167,8 +167,6 @@ int rpc_connect_nic(struct far_nic *nic, const struct far_rpc_attr *attr,
 
 	if (!nic->ops->call || !(nic->ops->caps & FAR_NIC_CAP_IMM))
 		return -EOPNOTSUPP;
-	if (!attr->service || qps > FAR_RPC_QPS_MAX || attr->batch > BATCH_MAX)
-		return -EINVAL;
 	rpc = far_forks_watch() ? NULL : calloc(1, sizeof(*rpc) + qps * sizeof(rpc->qp[0]));
 	if (!rpc)
 		return -ENOMEM;
@@ -190,14 +188,16 @@ int far_rpc_connect(const struct far_rpc_attr *attr, char *why, size_t why_len,
 		    struct far_rpc **ret_rpc)
 {
 	struct far_nic *nic;
-	int err = far_nic_open(attr->nic, why, why_len, &nic);
+	int err = rpc_attr_check(attr, why, why_len);
 
+	if (!err)
+		err = rpc_nic_open(attr->nic, why, why_len, &nic);
 	if (err)
 		return err;
 	err = rpc_connect_nic(nic, attr, ret_rpc);
 	if (err) {
 		nic->ops->close(nic);
-		return rpc_why(why, why_len, err, attr->service);
+		return rpc_why(why, why_len, err, attr->service, attr->node);
 	}
 	(*ret_rpc)->own_nic = true;
 	return 0;

@@ -131,7 +131,7 @@ struct far_rpc {
 	struct rpc_qp qp[];
 };
 
-/* Does what far_rpc_connect() does, on a NIC that is open. */
+/* Does what far_rpc_connect() does, on a NIC that is open, with attributes that are checked. */
 int rpc_connect_nic(struct far_nic *nic, const struct far_rpc_attr *attr,
 		    struct far_rpc **ret_rpc);
 
@@ -144,6 +144,12 @@ static inline bool rpc_is_stale(const struct far_rpc *rpc)
 static inline uint64_t rpc_now(const struct far_rpc *rpc)
 {
 	return rpc->nic->ops->now(rpc->nic);
+}
+
+/* The end of a time that begins now; UINT64_MAX: never. */
+static inline uint64_t rpc_until(uint64_t now, uint64_t timeout_ns)
+{
+	return timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
 }
 
 static inline uint32_t rpc_slot_state(const struct rpc_slot *slot)

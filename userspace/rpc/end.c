@@ -166,14 +166,19 @@ void rpc_end_wc(struct rpc_end *end, const struct far_wc *wc)
 		rpc_end_break(end, -EHOSTDOWN);
 }
 
-int rpc_why(char *why, size_t len, int err, const char *service)
+int rpc_why(char *why, size_t len, int err, const char *service, const char *node)
 {
-	if (!service)
-		return far_why(why, len, err, "the name of a service expected");
+	const char *at = node && *node ? node : NULL, *text = far_strerror(err);
+
 	if (err == -EOPNOTSUPP)
 		return far_why(why, len, err, "service \"%s\": this back end has no RPC: expected "
-			       "mem, soft, verbs or sim", service);
+			       "mem, soft, verbs or sim, without qps=N", service);
 	if (err == -ENOENT)
-		return far_why(why, len, err, "service \"%s\": no program serves it here", service);
-	return far_why(why, len, err, "service \"%s\": %s", service, far_strerror(err));
+		text = "no program serves it here";
+	else if (err == -ETIMEDOUT)
+		text = "the server does not answer";
+	else if (err == -EINVAL && at)
+		text = "the address of a node expected";
+	return far_why(why, len, err, "service \"%s\"%s%s%s: %s", service, at ? " at \"" : "",
+		       at ? at : "", at ? "\"" : "", text);
 }

@@ -151,8 +151,8 @@ const struct rpc_meta *rpc_in_next(struct rpc_end *end, const void **ret_data);
 /* True if something is there that rpc_in_take() has not seen. */
 bool rpc_in_waits(const struct rpc_end *end);
 
-/* Writes into why what err means for the service; NULL: it has no name. Returns err. */
-int rpc_why(char *why, size_t len, int err, const char *service);
+/* Writes into why what err means for the service, at a node or NULL. Returns err. */
+int rpc_why(char *why, size_t len, int err, const char *service, const char *node);
 
 /* The checksum of a message. */
 uint64_t rpc_sum(const struct rpc_head *head, uint64_t position);

@@ -83,7 +83,7 @@ static int lead_connect(struct rpc_qp *qp, const struct rpc_slot *slot)
 	now = rpc_now(rpc);
 	if (now < qp->next_call)
 		return -ENOTCONN;
-	err = rpc_qp_call(qp, slot->thread, earlier(slot->until, now + rpc->timeout_ns));
+	err = rpc_qp_call(qp, slot->thread, earlier(slot->until, rpc_until(now, rpc->timeout_ns)));
 	if (!err)
 		return 0;
 	qp->next_call = rpc_now(rpc) + RETRY_NS;

@@ -8,12 +8,11 @@
 #include <string.h>
 
 #include "../base/forks.h"
+#include "attr.h"
 
 #define SPIN_US		20u
 #define CONNECTIONS	1024u
-#define CONNECTIONS_MAX	65535u
 #define TAKE_ROUNDS	64u		/* of serving, between two looks for calls */
-#define WORKERS_MAX	1024u
 #define PAGE		4096u
 
 /* A connection has become active or inactive: its thread tells the client. */
@@ -192,10 +191,6 @@ int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 
 	if (!nic->ops->call || !(nic->ops->caps & FAR_NIC_CAP_IMM))
 		return -EOPNOTSUPP;
-	if (!attr->service || strlen(attr->service) > FAR_SERVICE_MAX || nr > WORKERS_MAX ||
-	    connections > CONNECTIONS_MAX || attr->nr_handlers > FAR_RPC_HANDLERS_MAX ||
-	    attr->memory > FAR_RPC_MEMORY_MAX)
-		return -EINVAL;
 	server = far_forks_watch() ? NULL :
 		 calloc(1, sizeof(*server) + nr * sizeof(server->worker[0]));
 	if (!server)
@@ -209,7 +204,8 @@ int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 	pthread_mutex_init(&server->sched.lock, NULL);
 	server->spin_ns = (attr->spin_us ? attr->spin_us : SPIN_US) * UINT64_C(1000);
 	snprintf(server->service, sizeof(server->service), "%s", attr->service);
-	memcpy(server->handler, attr->handlers, attr->nr_handlers * sizeof(attr->handlers[0]));
+	for (i = 0; i < attr->nr_handlers; i++)
+		server->handler[i] = attr->handlers[i];
 	err = memory_make(server, attr);
 	for (i = 0; i < nr && !err; i++)
 		err = worker_init(&server->worker[i], server, (connections + nr - 1) / nr);
@@ -227,14 +223,16 @@ int far_rpc_serve(const struct far_rpc_server_attr *attr, char *why, size_t why_
 		  struct far_rpc_server **ret_server)
 {
 	struct far_nic *nic;
-	int err = far_nic_open(attr->nic, why, why_len, &nic);
+	int err = rpc_server_attr_check(attr, why, why_len);
 
+	if (!err)
+		err = rpc_nic_open(attr->nic, why, why_len, &nic);
 	if (err)
 		return err;
 	err = rpc_serve_nic(nic, attr, ret_server);
 	if (err) {
 		nic->ops->close(nic);
-		return rpc_why(why, why_len, err, attr->service);
+		return rpc_why(why, why_len, err, attr->service, NULL);
 	}
 	(*ret_server)->own_nic = true;
 	return 0;

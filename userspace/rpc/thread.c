@@ -182,7 +182,7 @@ int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns)
 	uint32_t len = slot->len;	/* the response's, once it has come */
 	int err;
 
-	slot->until = timeout_ns < UINT64_MAX - now ? now + timeout_ns : UINT64_MAX;
+	slot->until = rpc_until(now, timeout_ns);
 	__atomic_store_n(&slot->state, RPC_SLOT_SENDING, __ATOMIC_RELEASE);
 	rpc_place(thread->rpc, now);
 	do {

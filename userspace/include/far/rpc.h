@@ -50,13 +50,13 @@ struct far_rpc_attr {
 	unsigned qps;		/* queue pairs; 0: 1 */
 	unsigned batch;		/* requests of a message, at most; 0: 16 */
 	unsigned spin_us;	/* a thread polls so long before it sleeps; 0: 20 */
-	uint64_t timeout_ns;	/* for connecting; 0: 5 s */
+	uint64_t timeout_ns;	/* for connecting; 0: 5 s; UINT64_MAX: for ever */
 };
 
 /*
  * Connects. -ENOENT, -ECONNREFUSED: nobody offers the service; -ETIMEDOUT; -EPROTONOSUPPORT:
- * the server has another version; -EOPNOTSUPP: the NIC cannot call; why (why_len bytes) has
- * a sentence if the NIC cannot be opened.
+ * the server has another version; -EOPNOTSUPP: the NIC cannot call; -EINVAL: a value of *attr.
+ * why (why_len bytes, or NULL and 0) has a sentence, which names a value that is wrong.
  */
 int far_rpc_connect(const struct far_rpc_attr *attr, char *why, size_t why_len,
 		    struct far_rpc **ret_rpc);
