@@ -64,6 +64,20 @@ void rpc_duty_take(struct far_rpc *rpc, struct far_rpc_thread *self)
 	__atomic_sub_fetch(&rpc->wanted, 1, __ATOMIC_ACQ_REL);
 }
 
+/* Returns what the caller gets instead of the response, or 0. */
+static int answer_error(const struct rpc_meta *meta)
+{
+	switch (meta->handler) {
+	case RPC_ANSWERED:
+		return meta->len > FAR_RPC_DATA_MAX ? -ECONNRESET : 0;
+	case RPC_NO_HANDLER:
+		return -ENOSYS;
+	case RPC_TOO_LONG:
+		return -ENOBUFS;
+	}
+	return -ECONNRESET;
+}
+
 /* Puts a result into a slot that is SENT with this id. */
 static void slot_fill(struct far_rpc_thread *thread, struct rpc_slot *slot,
 		      const struct rpc_meta *meta, const void *data)
@@ -75,9 +89,7 @@ static void slot_fill(struct far_rpc_thread *thread, struct rpc_slot *slot,
 			rpc_thread_wake(thread);
 		return;
 	}
-	slot->err = meta->status == RPC_NO_HANDLER ? -ENOSYS : 0;
-	if (meta->len > FAR_RPC_DATA_MAX)
-		slot->err = -ECONNRESET;
+	slot->err = answer_error(meta);
 	slot->status = meta->status;
 	slot->len = slot->err ? 0 : meta->len;
 	if (slot->len)

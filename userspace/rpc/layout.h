@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #define RPC_MAGIC	0x63707266u	/* "frpc" */
-#define RPC_VERSION	4u
+#define RPC_VERSION	5u
 #define RPC_ALIGN	32u
 #define RPC_CONTROL	4096u		/* bytes of a window before the ring */
 #define RPC_RING	65536u
@@ -94,14 +94,19 @@ _Static_assert(sizeof(struct rpc_head) == RPC_ALIGN, "a skip fits everywhere");
 struct rpc_meta {
 	uint32_t len;		/* bytes of data */
 	uint16_t thread;	/* of the client; echoed */
-	uint16_t handler;	/* of a request */
+	uint16_t handler;	/* of a request; of a response: enum rpc_answer */
 	uint32_t id;		/* number of the request within the thread; echoed */
 	int32_t status;		/* of a response: the handler's result */
 };
 
 _Static_assert(sizeof(struct rpc_meta) == 16, "two words");
 
-#define RPC_NO_HANDLER	INT32_MIN	/* status: nothing has run */
+/* What became of a request. */
+enum rpc_answer {
+	RPC_ANSWERED,
+	RPC_NO_HANDLER,		/* nothing has run */
+	RPC_TOO_LONG,		/* it has run; its response is longer than any can be */
+};
 
 static inline uint32_t rpc_round(uint32_t len, uint32_t to)
 {

@@ -178,20 +178,25 @@ static void request_run(struct rpc_worker *worker, struct rpc_end *end,
 		.len = FAR_RPC_DATA_MAX,
 		.thread = meta->thread,
 		.id = meta->id,
-		.status = RPC_NO_HANDLER,
 	};
 	far_rpc_fn *fn = meta->handler < FAR_RPC_HANDLERS_MAX ?
 			 worker->server->handler[meta->handler] : NULL;
 	void *response = rpc_out_add(end, &answer);
+	struct rpc_meta *made;
 	size_t len = 0;
-	int status = RPC_NO_HANDLER;
+	enum rpc_answer kind = RPC_NO_HANDLER;
+	int status = 0;
 
-	if (fn && meta->len <= FAR_RPC_DATA_MAX)
+	if (fn && meta->len <= FAR_RPC_DATA_MAX) {
 		status = fn(worker->server->arg, data, meta->len, response, &len);
-	if (len > FAR_RPC_DATA_MAX)
-		len = FAR_RPC_DATA_MAX;
+		kind = len > FAR_RPC_DATA_MAX ? RPC_TOO_LONG : RPC_ANSWERED;
+	}
+	if (kind != RPC_ANSWERED)
+		len = 0;
 	rpc_out_trim(end, response, len);
-	((struct rpc_meta *)response - 1)->status = status;
+	made = (struct rpc_meta *)response - 1;
+	made->handler = kind;
+	made->status = status;
 	memset((uint8_t *)response + len, 0, rpc_round(len, 8) - len);
 }
 

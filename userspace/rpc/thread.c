@@ -205,7 +205,9 @@ int far_rpc_send(struct far_rpc_thread *thread, unsigned handler, const void *da
 
 	if (rpc_is_stale(thread->rpc))
 		return -ESTALE;
-	if (len > FAR_RPC_DATA_MAX || handler >= FAR_RPC_HANDLERS_MAX)
+	if (handler >= FAR_RPC_HANDLERS_MAX)
+		return -ENOSYS;
+	if (len > FAR_RPC_DATA_MAX)
 		return -EMSGSIZE;
 	if (thread->sent - thread->taken == FAR_RPC_OUTSTANDING_MAX ||
 	    rpc_node_state(&slot->node) != RPC_DONE || !slot_is_free(slot))

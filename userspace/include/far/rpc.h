@@ -39,7 +39,7 @@ struct far_rpc_server;
  * process), -ENOSYS (the server has no such handler), and -EOPNOTSUPP and -EFAULT (of its
  * memory). It may have run after -ETIMEDOUT
  * and -ECONNRESET, and has run after -ENOBUFS (the response is longer than the caller's
- * buffer).
+ * buffer, or than FAR_RPC_DATA_MAX).
  */
 int far_rpc_may_have_run(int err);
 
@@ -141,8 +141,8 @@ void far_rpc_stats(struct far_rpc *rpc, struct far_rpc_stats *ret_stats);
 
 /*
  * A handler. It has the request, and writes its response, at most FAR_RPC_DATA_MAX bytes, to
- * response. It runs in one of the server's threads, and delays the other connections of that
- * thread. Its result is the reply's status.
+ * response; if *ret_len is more, the caller gets -ENOBUFS. It runs in one of the server's threads,
+ * and delays the other connections of that thread. Its result, any number, is the reply's status.
  */
 typedef int far_rpc_fn(void *arg, const void *request, size_t len, void *response,
 		       size_t *ret_len);
