@@ -355,9 +355,10 @@ static bool worker_notify(struct rpc_worker *worker)
 			return false;
 		}
 	worker_poll(worker);
+	/* A client may have ended the sleep just now, and does not do that twice. */
 	for (session = worker->sessions; session; session = session->next)
 		if (rpc_in_waits(&session->end) || session->end.in_left ||
-		    rpc_end_broken(&session->end))
+		    !session->end.asleep || rpc_end_broken(&session->end))
 			return false;
 	return true;
 }

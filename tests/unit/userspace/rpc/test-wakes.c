@@ -171,6 +171,38 @@ static void test_client_sleeps(void **state)
 	hand_close(&hand);
 }
 
+/*
+ * The server has told that it sleeps, has found the message nevertheless, and is about to sleep
+ * when the client's signal comes, which that sends once: the server tells of its sleep anew.
+ */
+static void test_server_is_woken_at_the_door(void **state)
+{
+	const void *data;
+	struct hand hand;
+	struct rpc_end end, *mine;
+	struct far_qset *qset;
+
+	hand_open(&hand);
+	end_call(&hand, &end);
+	mine = &hand.worker->sessions->end;
+	end_request(&end);
+	end_sleep(mine);
+	assert_int_equal(rpc_in_take(mine), 1);
+	assert_non_null(rpc_in_next(mine, &data));
+	assert_int_equal(rpc_out_wake(&end), 0);
+	end_poll(&end);
+	/* So that a worker that does sleep comes back. */
+	hand.bed.nic[1]->ops->wake(hand.worker->qset);
+	rpc_worker_rest(hand.worker);
+	assert_int_equal(hand.worker->sleeps, 0);
+	rpc_worker_rest(hand.worker);
+	assert_true(mine->asleep);
+	qset = end.end.recv;
+	rpc_end_fini(&end);
+	hand.bed.nic[0]->ops->qset_free(qset);
+	hand_close(&hand);
+}
+
 static void hand_connect(struct hand *hand, unsigned qps, unsigned spin_us)
 {
 	struct far_rpc_attr attr = { .service = "hand", .qps = qps, .spin_us = spin_us,
@@ -348,6 +380,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_client_sleeps),
 		cmocka_unit_test(test_server_sleeps),
+		cmocka_unit_test(test_server_is_woken_at_the_door),
 		cmocka_unit_test(test_broken_sleeps),
 		cmocka_unit_test(test_probe_until),
 		cmocka_unit_test(test_call_shares),
