@@ -44,6 +44,10 @@ static int nics_share(struct cluster *cluster, unsigned qps, char *why, size_t w
 
 	for (i = 0; i < cluster->nr_nics && qps && !err; i++)
 		err = far_nic_share(cluster->nic[i], qps);
+	if (err == -EALREADY) {
+		snprintf(why, why_len, "--qps %u: expected without qps= behind --nic", qps);
+		return -EINVAL;
+	}
 	if (err)
 		snprintf(why, why_len, "%s", strerror(-err));
 	return err;

@@ -76,7 +76,8 @@ static int word_qps(const struct far_conf_word *word, unsigned *ret_qps)
  * Copies a configuration without the word qps=N, which is the same for all back ends. The back
  * end itself complains of what is no word.
  */
-static int conf_copy(const char *conf, char *ret_rest, unsigned *ret_qps)
+static int conf_copy(const struct far_nic_ops *ops, const char *conf, char *ret_rest,
+		     unsigned *ret_qps, char *why, size_t why_len)
 {
 	const char *at = conf, *next = conf;
 	struct far_conf_word word;
@@ -86,7 +87,9 @@ static int conf_copy(const char *conf, char *ret_rest, unsigned *ret_qps)
 	for (; far_conf_next(&next, &word) > 0; at = next) {
 		ret = word_qps(&word, ret_qps);
 		if (ret < 0)
-			return ret;
+			return far_why(why, why_len, ret, "%s: qps=%s: expected a number of queue "
+				       "pairs from 1 to %u", ops->name,
+				       word.value ? word.value : "", FAR_SHARE_MAX);
 		if (ret)
 			continue;
 		memcpy(ret_rest + len, at, next - at);
@@ -104,11 +107,10 @@ static int conf_open(const struct far_nic_ops *ops, const char *conf, char *rest
 		     size_t why_len, struct far_nic **ret_nic)
 {
 	unsigned qps = 0;
-	int err = conf_copy(conf, rest, &qps);
+	int err = conf_copy(ops, conf, rest, &qps, why, why_len);
 
 	if (err)
-		return far_why(why, why_len, err, "%s: qps=: expected a number of queue pairs "
-			       "from 1 to %u", ops->name, FAR_SHARE_MAX);
+		return err;
 	err = ops->open(rest, why, why_len, ret_nic);
 	if (err || !qps)
 		return err;

@@ -438,8 +438,11 @@ static void share_close(struct far_nic *nic)
 
 int far_nic_share(struct far_nic *nic, unsigned nr)
 {
-	struct share *share = calloc(1, sizeof(*share) + nr * sizeof(share->set[0]));
+	struct share *share;
 
+	if (nic->ops->qset_new == share_qset_new)
+		return -EALREADY;
+	share = calloc(1, sizeof(*share) + nr * sizeof(share->set[0]));
 	if (!share)
 		return -ENOMEM;
 	share->ops = *nic->ops;

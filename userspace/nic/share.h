@@ -14,7 +14,7 @@
 
 /*
  * From now on queue sets of the NIC share `nr`, at most FAR_SHARE_MAX; until close(), which
- * undoes it. The NIC has no queue set yet. -ENOMEM.
+ * undoes it. The NIC has no queue set yet. -ENOMEM; -EALREADY: they are shared.
  */
 int far_nic_share(struct far_nic *nic, unsigned nr);
 /* The same, for a NIC that nobody closes. No effect if queue sets are not shared. */

@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 
 #include "../../../../userspace/nic/nic.h"
+#include "../../../../userspace/nic/share.h"
 
 #define SPACE	65536u
 #define USERS	3u
@@ -126,10 +128,33 @@ static void test_pass(void **state)
 		pass(turns);
 }
 
+/* A NIC whose queue sets are shared already stays as it is. */
+static void test_once(void **state)
+{
+	struct far_nic *nic = nic_open();
+
+	assert_int_equal(far_nic_share(nic, 2), -EALREADY);
+	nic->ops->close(nic);
+}
+
+/* A number of queue pairs that is none is named. */
+static void test_number(void **state)
+{
+	struct far_nic *nic;
+	char why[200] = "";
+
+	assert_int_equal(far_nic_open("mem:qps=257", why, sizeof(why), &nic), -EINVAL);
+	assert_string_equal(why, "mem: qps=257: expected a number of queue pairs from 1 to 256");
+	assert_int_equal(far_nic_open("mem:qps", why, sizeof(why), &nic), -EINVAL);
+	assert_string_equal(why, "mem: qps=: expected a number of queue pairs from 1 to 256");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pass),
+		cmocka_unit_test(test_once),
+		cmocka_unit_test(test_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
