@@ -17,6 +17,12 @@
 #define NAP_NS		20000u			/* between two looks for a queue pair */
 #define APART		2u			/* classes of size that are not to be mixed */
 
+/* A thread that has joined; others may be joining. */
+static struct far_rpc_thread *thread_at(const struct far_rpc *rpc, unsigned idx)
+{
+	return __atomic_load_n(&rpc->thread[idx], __ATOMIC_ACQUIRE);
+}
+
 static unsigned size_class(uint32_t len)
 {
 	unsigned class = len ? 32 - __builtin_clz(len) : 0;
@@ -67,8 +73,7 @@ static struct rpc_qp *qp_pick(struct far_rpc *rpc, struct far_rng *rng)
 	struct rpc_qp *best = NULL;
 
 	for (i = 0; i < FAR_RPC_THREADS_MAX; i++) {
-		const struct far_rpc_thread *thread = __atomic_load_n(&rpc->thread[i],
-								      __ATOMIC_ACQUIRE);
+		const struct far_rpc_thread *thread = thread_at(rpc, i);
 
 		if (!thread)
 			break;
@@ -117,7 +122,7 @@ static struct merit merit_of(const struct far_rpc *rpc, const struct rpc_mover *
 
 	memset(least, UINT8_MAX, sizeof(least));
 	for (i = 0; i < nr; i++) {
-		at = found ? mover[i].qp : rpc->thread[mover[i].thread]->target - rpc->qp;
+		at = found ? mover[i].qp : thread_at(rpc, mover[i].thread)->target - rpc->qp;
 		bytes[at] += mover[i].bytes;
 		if (mover[i].size < least[at])
 			least[at] = mover[i].size;
@@ -162,8 +167,7 @@ static unsigned movers_list(struct far_rpc *rpc, struct rpc_mover *mover)
 	unsigned i, nr = 0;
 
 	for (i = 0; i < FAR_RPC_THREADS_MAX; i++) {
-		struct far_rpc_thread *thread = __atomic_load_n(&rpc->thread[i],
-								__ATOMIC_ACQUIRE);
+		struct far_rpc_thread *thread = thread_at(rpc, i);
 
 		if (!thread)
 			break;
@@ -193,7 +197,7 @@ static void place_all(struct far_rpc *rpc)
 	    !merit_is_better(merit_of(rpc, mover, nr, true), merit_of(rpc, mover, nr, false)))
 		return;
 	for (i = 0; i < nr; i++)
-		__atomic_store_n(&rpc->thread[mover[i].thread]->target, &rpc->qp[mover[i].qp],
+		__atomic_store_n(&thread_at(rpc, mover[i].thread)->target, &rpc->qp[mover[i].qp],
 				 __ATOMIC_RELEASE);
 }
 

@@ -192,6 +192,52 @@ static void test_adverse(void **state)
 		many(BED_SIM, 8, 2, 0, 4, 200, 100, FAR_SIM_TEAR | FAR_SIM_DELAY, seed, &stats);
 }
 
+#define JOINERS	64u
+#define JOINS	8u		/* of each */
+#define CALLS	20u		/* of each between */
+
+/* Joins, calls and leaves, over and over. */
+static void joiner_run(void *arg)
+{
+	struct caller *caller = arg;
+	struct far_rpc_thread *thread;
+	struct far_rpc_reply reply;
+	uint64_t word, back;
+	unsigned i, k;
+
+	for (i = 0; i < JOINS; i++) {
+		if (far_rpc_join(caller->bed->rpc, &thread))
+			break;
+		for (k = 0; k < CALLS; k++) {
+			word = word_of(caller, i * CALLS + k);
+			if (!far_rpc_call(thread, BED_ECHO, &word, 8, 100 * SECOND, &back, 8,
+					  &reply) && back == word)
+				caller->good++;
+		}
+		far_rpc_leave(thread);
+	}
+}
+
+/* Threads join, and come and go, while others send and are assigned to queue pairs. */
+static void test_joins(void **state)
+{
+	struct caller *caller = calloc(JOINERS, sizeof(*caller));
+	struct bed bed;
+	unsigned i, round;
+
+	for (round = 0; round < 8; round++) {
+		bed_open(&bed, BED_MEM, 2, 0, 1);
+		bed_connect(&bed, 2, 16);
+		for (i = 0; i < JOINERS; i++)
+			caller[i] = (struct caller) { .bed = &bed };
+		bed_threads(&bed, JOINERS, joiner_run, caller, sizeof(*caller));
+		for (i = 0; i < JOINERS; i++)
+			assert_int_equal(caller[i].good, JOINS * CALLS);
+		bed_close(&bed);
+	}
+	free(caller);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_many_mem),
 		cmocka_unit_test(test_many_soft),
 		cmocka_unit_test(test_duty),
+		cmocka_unit_test(test_joins),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_adverse),
 	};
