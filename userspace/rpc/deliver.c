@@ -123,11 +123,16 @@ static unsigned message_deliver(struct rpc_qp *qp)
 /* Ends a request that was sent over the queue pair. */
 static bool slot_fail(struct rpc_slot *slot, const struct rpc_qp *qp)
 {
-	bool lost = rpc_slot_state(slot) == RPC_SLOT_LOST;
+	bool lost = false;
 
-	if (__atomic_load_n(&slot->qp, __ATOMIC_RELAXED) != qp ||
-	    !rpc_slot_change(slot, lost ? RPC_SLOT_LOST : RPC_SLOT_SENT, RPC_SLOT_FILLING))
+	if (__atomic_load_n(&slot->qp, __ATOMIC_RELAXED) != qp)
 		return false;
+	/* Its thread may give it up just now: SENT becomes LOST, and never the other way. */
+	if (!rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_FILLING)) {
+		lost = rpc_slot_change(slot, RPC_SLOT_LOST, RPC_SLOT_FILLING);
+		if (!lost)
+			return false;
+	}
 	/* Its thread may have used it again meanwhile. */
 	if (__atomic_load_n(&slot->qp, __ATOMIC_RELAXED) != qp) {
 		__atomic_store_n(&slot->state, lost ? RPC_SLOT_LOST : RPC_SLOT_SENT,

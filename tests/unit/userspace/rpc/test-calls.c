@@ -3,6 +3,7 @@
 #include "bed.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,63 @@ static void test_joins(void **state)
 	free(caller);
 }
 
+struct giving_up {
+	struct rpc_slot *slot;
+	uint32_t round;			/* atomic */
+	uint32_t done;			/* rounds that are over; atomic */
+};
+
+#define ROUNDS	20000u
+
+static void word_await(const uint32_t *word, uint32_t value)
+{
+	unsigned spins = 0;
+
+	while (__atomic_load_n(word, __ATOMIC_ACQUIRE) != value)
+		if (++spins % 1000 == 0)
+			sched_yield();
+}
+
+/* Gives up the request of each round. */
+static void give_up_run(void *arg)
+{
+	struct giving_up *up = arg;
+	uint32_t round;
+
+	for (round = 1; round <= ROUNDS; round++) {
+		word_await(&up->round, round);
+		rpc_slot_forget(up->slot);
+		__atomic_store_n(&up->done, round, __ATOMIC_RELEASE);
+	}
+}
+
+/* A request that is given up in the moment in which its connection ends is over, too. */
+static void test_given_up_at_the_end(void **state)
+{
+	struct far_nic_thread *other;
+	struct far_rpc_thread *thread;
+	struct giving_up up = { 0 };
+	struct bed bed;
+	uint32_t round;
+
+	bed_open(&bed, BED_MEM, 1, 0, 1);
+	bed_connect(&bed, 1, 16);
+	assert_int_equal(far_rpc_join(bed.rpc, &thread), 0);
+	up.slot = &thread->slot[0];
+	__atomic_store_n(&up.slot->qp, bed.rpc->qp, __ATOMIC_RELEASE);
+	assert_int_equal(bed.nic[0]->ops->thread_start(bed.nic[0], give_up_run, &up, &other), 0);
+	for (round = 1; round <= ROUNDS; round++) {
+		__atomic_store_n(&up.slot->state, RPC_SLOT_SENT, __ATOMIC_RELEASE);
+		__atomic_store_n(&up.round, round, __ATOMIC_RELEASE);
+		rpc_qp_fail(bed.rpc->qp);
+		word_await(&up.done, round);
+		assert_int_equal(rpc_slot_state(up.slot), RPC_SLOT_FREE);
+	}
+	bed.nic[0]->ops->thread_join(bed.nic[0], other);
+	far_rpc_leave(thread);
+	bed_close(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_many_mem),
 		cmocka_unit_test(test_many_soft),
 		cmocka_unit_test(test_duty),
+		cmocka_unit_test(test_given_up_at_the_end),
 		cmocka_unit_test(test_joins),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_adverse),
