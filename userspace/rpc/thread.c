@@ -130,6 +130,9 @@ static bool slot_is_free(struct rpc_slot *slot)
 
 void far_rpc_leave(struct far_rpc_thread *thread)
 {
+	/* A thread of the parent, which has no counterpart here, may just fill a response. */
+	if (rpc_is_stale(thread->rpc))
+		return;
 	while (thread->taken != thread->sent)
 		rpc_slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
 	__atomic_store_n(&thread->used, 0, __ATOMIC_RELEASE);

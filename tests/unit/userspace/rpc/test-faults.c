@@ -309,6 +309,35 @@ static void test_fork(void **state)
 	bed_close(&bed);
 }
 
+/* The parent's other thread that was to fill a response does not run in the child. */
+static void test_fork_while_a_response_comes(void **state)
+{
+	struct far_rpc_thread *thread;
+	struct rpc_slot *slot;
+	struct bed bed;
+	int status;
+	pid_t pid;
+
+	bed_open(&bed, BED_MEM, 1, 0, 1);
+	bed_connect(&bed, 1, 0);
+	thread = join(&bed);
+	slot = &thread->slot[thread->sent++ % FAR_RPC_OUTSTANDING_MAX];
+	slot->state = RPC_SLOT_FILLING;
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		/* Ends a child that waits for ever. */
+		alarm(10);
+		far_rpc_leave(thread);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	slot->state = RPC_SLOT_FILLED;
+	far_rpc_leave(thread);
+	bed_close(&bed);
+}
+
 /* A client that has only a connection, and writes to it what it likes. */
 struct hostile {
 	struct rpc_end end;
@@ -452,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_fork_while_a_response_comes),
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_killed_soft),
