@@ -167,6 +167,9 @@ int rpc_connect_nic(struct far_nic *nic, const struct far_rpc_attr *attr,
 
 	if (!nic->ops->call || !(nic->ops->caps & FAR_NIC_CAP_IMM))
 		return -EOPNOTSUPP;
+	err = rpc_attr_check(attr, NULL, 0);
+	if (err)
+		return err;
 	rpc = far_forks_watch() ? NULL : calloc(1, sizeof(*rpc) + qps * sizeof(rpc->qp[0]));
 	if (!rpc)
 		return -ENOMEM;

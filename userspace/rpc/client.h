@@ -131,7 +131,7 @@ struct far_rpc {
 	struct rpc_qp qp[];
 };
 
-/* Does what far_rpc_connect() does, on a NIC that is open, with attributes that are checked. */
+/* Does what far_rpc_connect() does, on a NIC that is open. */
 int rpc_connect_nic(struct far_nic *nic, const struct far_rpc_attr *attr,
 		    struct far_rpc **ret_rpc);
 

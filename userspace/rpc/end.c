@@ -174,7 +174,7 @@ int rpc_why(char *why, size_t len, int err, const char *service, const char *nod
 		return far_why(why, len, err, "service \"%s\": this back end has no RPC: expected "
 			       "mem, soft, verbs or sim, without qps=N", service);
 	if (err == -ENOENT)
-		text = "no program serves it here";
+		text = at ? "no program serves it there" : "no program serves it here";
 	else if (err == -ETIMEDOUT)
 		text = "the server does not answer";
 	else if (err == -EINVAL && at)

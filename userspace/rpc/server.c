@@ -191,6 +191,9 @@ int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 
 	if (!nic->ops->call || !(nic->ops->caps & FAR_NIC_CAP_IMM))
 		return -EOPNOTSUPP;
+	err = rpc_server_attr_check(attr, NULL, 0);
+	if (err)
+		return err;
 	server = far_forks_watch() ? NULL :
 		 calloc(1, sizeof(*server) + nr * sizeof(server->worker[0]));
 	if (!server)

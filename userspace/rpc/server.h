@@ -68,7 +68,7 @@ struct far_rpc_server {
 	struct rpc_worker worker[];
 };
 
-/* Does what far_rpc_serve() does, on a NIC that is open, with attributes that are checked. */
+/* Does what far_rpc_serve() does, on a NIC that is open. */
 int rpc_serve_nic(struct far_nic *nic, const struct far_rpc_server_attr *attr,
 		  struct far_rpc_server **ret_server);
 

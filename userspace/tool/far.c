@@ -114,6 +114,14 @@ const char *far_arg_node(struct argp_state *state, const char *text)
 	return text;
 }
 
+const char *far_arg_service(struct argp_state *state, const char *text)
+{
+	if (!far_parse_is_name(text, FAR_SERVICE_MAX))
+		argp_error(state, "service '%s': 1 to %u letters, digits, '-', '_' and '.' "
+			   "expected, and no '.' at first", text, FAR_SERVICE_MAX);
+	return text;
+}
+
 const char *far_arg_profile(struct argp_state *state, const char *option,
 			    const char *text)
 {

@@ -44,6 +44,8 @@ const char *far_arg_nic(struct argp_state *state, const char *text);
 const char *far_arg_bench_nic(struct argp_state *state, const char *text);
 /* A --node: the address or the name of a memory node. */
 const char *far_arg_node(struct argp_state *state, const char *text);
+/* The name of a service of RPC. */
+const char *far_arg_service(struct argp_state *state, const char *text);
 /* A profile of sim, with values behind it or not: one that is there and can be. */
 const char *far_arg_profile(struct argp_state *state, const char *option,
 			    const char *text);

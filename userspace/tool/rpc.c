@@ -5,6 +5,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +120,7 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 		b->node = far_arg_node(state, arg);
 		break;
 	case OPT_SERVICE:
-		b->service = arg;
+		b->service = far_arg_service(state, arg);
 		break;
 	case OPT_CNS:
 		b->cns = far_arg_number(state, "--cns", arg, 1, 1024, 0);
@@ -319,8 +320,12 @@ int far_bench_rpc(int argc, char **argv)
 	}
 	if (o.json)
 		return print_json(&o, &r);
-	printf("%.3f Mop/s (%s): %u clients of %u threads and %u queue pairs, %u outstanding, "
-	       "%u bytes, %s\n", r.mops, r.is_model ? "model" : "measured", o.bench.cns,
+	if (isnan(r.mops))
+		printf("too few requests for a rate");
+	else
+		printf("%.3f Mop/s", r.mops);
+	printf(" (%s): %u clients of %u threads and %u queue pairs, %u outstanding, "
+	       "%u bytes, %s\n", r.is_model ? "model" : "measured", o.bench.cns,
 	       o.bench.threads, r.qps, o.bench.outstanding, o.bench.size, o.variant);
 	printf("%.2f us median, %.2f us p99; %.2f requests per message, %.3f doorbells per "
 	       "request, %llu errors\n", r.p50_us, r.p99_us, r.degree, r.doorbells_per_op,
@@ -362,7 +367,7 @@ static error_t parse_ping(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (ping->service)
 			argp_error(state, "one service expected, but '%s' is there", arg);
-		ping->service = arg;
+		ping->service = far_arg_service(state, arg);
 		break;
 	case ARGP_KEY_END:
 		if (!ping->service)
@@ -432,7 +437,7 @@ static int rpc_ping(int argc, char **argv)
 	err = far_rpc_connect(&attr, why, sizeof(why), &rpc);
 	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
-		return EXIT_FAILURE;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	err = ping_run(&ping, rpc);
 	far_rpc_close(rpc);

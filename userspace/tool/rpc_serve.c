@@ -3,6 +3,7 @@
 #include "far.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static error_t parse_serve(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (o->service)
 			argp_error(state, "one service expected, but '%s' is there", arg);
-		o->service = arg;
+		o->service = far_arg_service(state, arg);
 		break;
 	case ARGP_KEY_END:
 		if (!o->service)
@@ -79,7 +80,7 @@ int far_rpc_serve_command(int argc, char **argv)
 	struct far_rpc_server *server;
 	char why[400] = "";
 	sigset_t signals;
-	int got;
+	int got, err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	attr.nic = o.nic;
@@ -90,9 +91,10 @@ int far_rpc_serve_command(int argc, char **argv)
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	if (far_rpc_serve(&attr, why, sizeof(why), &server)) {
+	err = far_rpc_serve(&attr, why, sizeof(why), &server);
+	if (err) {
 		fprintf(stderr, "%s: %s\n", argv[0], why);
-		return EXIT_FAILURE;
+		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	printf("serving %s\n", o.service);
 	fflush(stdout);

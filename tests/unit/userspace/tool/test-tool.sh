@@ -270,12 +270,20 @@ done
 peer=(--nic "soft:udp=127.0.0.1:0:127.0.0.1:$port" --node 10.77.0.1)
 says " us" "$far" rpc ping "${peer[@]}" --count 2 bench
 says " 0 errors" "$far" bench rpc "${peer[@]}" --service bench --ops 100
-refused 'service "nobody": no program serves it here' rpc ping "${peer[@]}" nobody
+refused 'service "nobody" at "10.77.0.1": no program serves it there' rpc ping "${peer[@]}" nobody
 kill $server
 wait $server
 [[ $? = 0 && $(<"$dir/serve") = *"requests in"*"messages"* ]]
 result $? "rpc serve ends with its counts"
 misused "--node and --service expected together" bench rpc "${peer[@]}"
+for command in "rpc serve" "rpc ping" "bench rpc --node 1 --service"; do
+	# shellcheck disable=SC2086  # words
+	misused "service 'a/b': 1 to 32 letters, digits, '-', '_' and '.' expected" $command a/b
+done
+misused "mem: 'x' is unknown; it knows dir=PATH" rpc serve --nic mem:x bench
+misused "mem: 'x' is unknown; it knows dir=PATH" rpc ping --nic mem:x bench
+misused "--qps 2: expected without qps= behind --nic" bench index --qps 2 --nic mem:qps=3
+says "too few requests for a rate (measured)" "$far" bench rpc --nic "$nic" --ops 1
 # An ordered index behind RPC.
 index=(bench rpc --workload index --keys 500 --ops 200 --threads 2)
 says "medians, measured); 0 wrong" "$far" "${index[@]}" --nic "$nic"
