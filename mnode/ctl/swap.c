@@ -201,6 +201,14 @@ static void warn_of_wrong_bytes(unsigned int id)
 		"or use --force\n", id);
 }
 
+/* Swapoff on such a kernel tries for ever to read such a page of tmpfs; no signal ends it. */
+static void warn_of_files(unsigned int id)
+{
+	fprintf(stderr, "odrpctl swap: pages in odrp%u are lost: if files in tmpfs (or "
+		"shared memory) have such pages, swapoff on this kernel does not end "
+		"before they are removed\n", id);
+}
+
 /*
  * On such a kernel no swapoff may run while the session dies.  The session is lost for no
  * longer than dead_after_ms.
@@ -237,6 +245,8 @@ static int device_remove(unsigned int id, bool force)
 		if (r)
 			return complain_of(id, "hot_remove", -r);
 	}
+	if (would_map_wrong_bytes(id))
+		warn_of_files(id);
 	r = swap_dev_off(id);
 	if (r == -ENOMEM)
 		fprintf(stderr, "odrpctl swap: there is not enough memory for "
