@@ -81,7 +81,7 @@ GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
 KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
-MNODE_OPTIONS=$([[ $opt_mnode_in != guest ]] || sh_quote "$(mguest_options)")
+MNODE_COMMAND=$([[ $opt_mnode_in != guest ]] || sh_quote "$(mguest_command)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
 CONF
 }

@@ -23,10 +23,11 @@ mguest_mb() {
 }
 
 # The agent's command line, for the guest's shell.
-mguest_options() {
-	local -a extra
+mguest_command() {
+	local -a extra keeper=()
 	mapfile -t extra < <(mnode_extra 0)
-	sh_quote --nic verbs:rxe0 --pool "$(mnode_pool)" --control /run/control "${extra[@]}"
+	((!opt_keep)) || keeper=("/x/${mnodekeeper##*/}" /run)
+	sh_quote "${keeper[@]}" "/x/${mnoded##*/}" --nic verbs:rxe0 --pool "$(mnode_pool)" --control /run/control "${extra[@]}"
 }
 
 # Adds the agent, odrpctl and the settings to the archive that the compute nodes boot into.
@@ -37,6 +38,7 @@ mguest_archive() {
 		[[ $p != mnode.config=* ]] ||
 			cp "${p#*=}" "$root$MGUEST_CONFIG" || return 1
 	done
+	((!opt_keep)) || stage_file "$mnodekeeper" "$root" x || return 1
 	stage_file "$mnoded" "$root" x && stage_file "$mnodectl" "$root" x &&
 		initramfs_pack "$root" "$run_dir/mguest.cpio" &&
 		cat "$run_dir/initrd" "$run_dir/mguest.cpio" >"$run_dir/initrd-mguest" ||
@@ -69,7 +71,7 @@ mguest_clean() {
 }
 
 mguest_start() {
-	local tries MGUEST_ANSWER_SECONDS=$MGUEST_BOOT_ANSWER_SECONDS
+	local tries said MGUEST_ANSWER_SECONDS=$MGUEST_BOOT_ANSWER_SECONDS
 	local -a qemu_args
 	mkfifo "$run_dir"/{ctl,cmd}$MGUEST.{in,out}
 	qemu_machine $MGUEST "$(mguest_mb)" "$run_dir/initrd-mguest" MNODE=1
@@ -79,10 +81,11 @@ mguest_start() {
 	mnode_pid[0]=$spawned_pid
 	for ((tries = 0; tries < BOOT_SECONDS * slow; tries++)); do
 		kill -0 "${mnode_pid[0]}" 2>/dev/null || break
-		mguest_ask status --json >/dev/null 2>&1 && return 0
+		said=$(mguest_ask status --json 2>&1 >/dev/null) && return 0
+		[[ -z $said || $said = "no answer"* ]] || break
 		sleep 0.2
 	done
-	error "the agent of the memory node's machine does not answer:"
+	error "the agent of the memory node's machine does not answer: $said"
 	mnode_log 0
 	return 1
 }

@@ -101,6 +101,10 @@ mnode_binaries() {
 		mnoded=${mnoded:-$dir/mnode/odrp-mnoded}
 		mnodectl=${mnodectl:-$dir/mnode/ctl/odrpctl}
 	fi
+	if ((opt_keep)); then
+		build_userspace tests/unit/lib/fd-store || return 1
+		mnodekeeper=$(userspace_dir)/tests/unit/lib/fd-store
+	fi
 	for dir in "$mnoded" "$mnodectl"; do
 		[[ -x $dir ]] || {
 			error "no program '$dir': did the build make it?"
@@ -206,7 +210,7 @@ mnode_start() {
 		mguest_start
 		return
 	fi
-	((!opt_keep)) || keeper=("$ODRP_ROOT/tests/lib/fd-store" "$run_dir")
+	((!opt_keep)) || keeper=("$mnodekeeper" "$run_dir")
 	control=$(control_socket "$k")
 	mapfile -t extra < <(mnode_extra "$k")
 	mnode_begin[k]=$EPOCHREALTIME
@@ -329,7 +333,10 @@ mnode_kill() {
 
 # mnode_signal K SIGNAL: to who keeps its agent's pages (--keep-mnode).
 mnode_signal() {
-	if ((opt_keep)); then
+	if ((opt_keep)) && [[ $opt_mnode_in = guest ]]; then
+		mguest_ask signal "$2" >/dev/null ||
+			run_fail "the agent of memory node $1 got no SIG$2"
+	elif ((opt_keep)); then
 		kill "-$2" "${mnode_pid[$1]}"
 	else
 		run_fail "nobody keeps the pages of memory node $1: expected --keep-mnode"

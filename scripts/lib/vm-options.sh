@@ -311,7 +311,6 @@ options_check_mnode_in() {
 	[[ $opt_mode = odrp ]] ||
 		bad_usage "--mnode-in guest: there is no memory node in this run"
 	((opt_mnodes == 1)) || bad_usage "--mnodes $opt_mnodes: $instead"
-	((!opt_keep)) || bad_usage "--keep-mnode: $instead"
 	[[ -z $opt_nic ]] || bad_usage "--nic-opt '${opt_nic#,}': $instead"
 	# The wires of both are QEMU's.
 	opt_wire=dgram

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # The memory node's agent ends, by SIGTERM and by SIGKILL, while pages are under way, and
 # another one goes on with what it has left: nobody notices but by the time that it
-# takes. Who keeps the pages meanwhile is tests/lib/fd-store.
+# takes. Who keeps the pages meanwhile is tests/lib/fd-store.c.
 . "$(dirname "$0")/lib.sh"
 
 # $1: ends; $2: "swap", or the device is read and written
