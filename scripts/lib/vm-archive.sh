@@ -81,6 +81,7 @@ GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
 KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")
 MODULE_PARAMS=$(sh_quote "$(module_params)")
 HOT_ADD=$(sh_quote "$(each_mnode hot_add_string)")
+NETEM=$(sh_quote "$opt_netem")
 MNODE_COMMAND=$([[ $opt_mnode_in != guest ]] || sh_quote "$(mguest_command)")
 NBD_SERVER=$(sh_quote "${nbd_address:-} ${nbd_port:-}")
 CONF
@@ -106,6 +107,13 @@ stage_secret() {
 		stage_file "$mnodectl" "$1" x
 }
 
+# stage_netem ROOT: what network_bad() of guest/init runs.
+stage_netem() {
+	[[ -n $opt_netem ]] || return 0
+	module_files "$opt_kernel" "$1/lib/netem" sch_netem &&
+		stage_file "$(command -v tc)" "$1" x
+}
+
 run_archive() {
 	local root=$run_dir/root base f
 
@@ -113,7 +121,7 @@ run_archive() {
 	run_config >"$root/etc/odrp/run.conf"
 	printf 'exec %s\n' "$(sh_quote "${opt_command[@]}")" \
 		>"$root/etc/odrp/command"
-	stage_drain "$root/lib" || return 1
+	stage_drain "$root/lib" && stage_netem "$root" || return 1
 	for f in "${opt_add[@]}"; do
 		stage_file "$f" "$root" x || return 1
 	done

@@ -65,6 +65,8 @@ Swap:
                         (default; in the guest's memory), stream or dgram
                         (sockets of that kind)
   --nic-opt TEXT        more for the agent's software NIC, such as loss=0.01
+  --netem TEXT          have the machines' kernels treat what their cards send so,
+                        such as "loss 1%" (tc-netem(8))
   --no-swapon           add the devices, but do not swap to them
   --no-odrp             the same machine with neither swap nor memory node
   --nbd                 swap over NBD instead, served by nbd-server on this host
@@ -121,6 +123,7 @@ options_default() {
 	opt_keep_logs=
 	opt_shell=0
 	opt_nic=
+	opt_netem=
 	opt_add=()
 	opt_param=()
 	opt_qemu=()
@@ -236,6 +239,10 @@ options_value() {
 		opt_auth=$value
 		;;
 	--nic-opt) opt_nic+=,$value ;;
+	--netem)
+		want_text "$name" "$value"
+		opt_netem=$value
+		;;
 	--mnode-kill-after) want_seconds "$name" "$value"; opt_kill_after=$value ;;
 	--json) want_text "$name" "$value"; opt_json=$value ;;
 	--timeout) want_seconds "$name" "$value"; opt_timeout=$value ;;

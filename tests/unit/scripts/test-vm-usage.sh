@@ -34,7 +34,7 @@ refused() {
 truncate -s 40M "$dir/large"
 mkdir "$dir/closed"
 
-echo 1..28
+echo 1..29
 refused "no verb: expected run"
 refused "unknown verb 'start'" start
 refused "--wire 'bogus': expected vhost" run --wire bogus -- true
@@ -56,6 +56,7 @@ refused "--auth 'x': expected secret or none" run --auth x -- true
 refused "no COMMAND" run
 refused "is unknown, or lacks its value" run --what
 refused "--json '': expected a name" run --json '' -- true
+refused "--netem '': expected a name" run --netem '' -- true
 refused "frontswap: kernel 6.1 has none" run --backend frontswap -- true
 refused "--keep-mnode: there is no memory node" run --keep-mnode --no-odrp -- true
 refused "--keep-mnode: expected with --wire dgram, and not vhost" run --keep-mnode -- true
