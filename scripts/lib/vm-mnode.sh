@@ -249,13 +249,21 @@ mnode_check() {
 		run_fail "memory node $1: odrpctl mnode check: $said"
 }
 
+# Wake-ups of the agent of a guest; null of one on this host.
+mnode_woken() {
+	local woken=
+	[[ $opt_mnode_in != guest ]] || woken=$(mguest_ask woken)
+	echo "${woken:-null}"
+}
+
 # mnode_statistics K: an agent's, and the time they cover; "null" when there is
 # none to ask.
 mnode_statistics() {
 	local status
 	if [[ -n ${mnode_pid[$1]:-} ]] && status=$(mnode_status "$1"); then
 		jq -c --argjson wall "$(elapsed_since "${mnode_begin[$1]}")" \
-			'{wall_s: $wall} + .' <<<"$status"
+			--argjson woken "$(mnode_woken)" \
+			'{wall_s: $wall, woken: $woken} + .' <<<"$status"
 	else
 		echo null
 	fi

@@ -76,7 +76,7 @@ echo all well
 GUEST
 
 begins_anew() {
-	vm_script --wire dgram --mem 256M --swap 16M --no-swapon \
+	vm_script --kernel "$1" --wire dgram --mem 256M --swap 16M --no-swapon \
 		--param hot_add.timeout_ms=$((1000 * slow)) \
 		--param hot_add.dead_after_ms=600000 -- "$anew"
 	expect_status 0
@@ -84,11 +84,11 @@ begins_anew() {
 	expect '.teardown_errors == []'
 }
 
-tap_case "killed, then ended, while the device is read and written" \
+tap_case_guests "killed, then ended, while the device is read and written" \
 	goes_on 2 disk --kernel 6.1 --mem 256M --swap 32M --no-swapon
-if ((nightly)); then
-	tap_case "all is lost" begins_anew
-	tap_case "again and again while swapping, 6.12" \
+if ((nightly)) || [[ $mnode_in = guest ]]; then
+	tap_case_guests "all is lost" begins_anew 6.1
+	tap_case_guests "again and again while swapping, 6.12" \
 		goes_on 12 swap --kernel 6.12 --mem 136M --swap 256M
 	tap_case "again and again while swapping, chains translate" \
 		goes_on 12 swap --kernel 6.1 --mem 136M --swap 256M \

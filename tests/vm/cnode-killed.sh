@@ -40,5 +40,5 @@ dies() {
 	expect_checked
 }
 
-tap_case "pages are back, the other node swaps on" dies
+tap_case_guests "pages are back, the other node swaps on" dies
 tap_end

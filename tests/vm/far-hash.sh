@@ -80,8 +80,8 @@ vm_far_tool=$(userspace_dir)/userspace/tool/far
 for kernel in "${kernels[@]}"; do
 	# Each of its tests opens and connects anew.
 	((nightly)) && tap_case "the conformance suite on $kernel" suite "$kernel"
-	tap_case "the hash table on $kernel, history" hash "$kernel"
-	((nightly)) && tap_case "the trees on $kernel, histories" trees "$kernel"
+	tap_case_guests "the hash table on $kernel, history" hash "$kernel"
+	((nightly)) || [[ $mnode_in = guest ]] || continue
+	tap_case_guests "the trees on $kernel, histories" trees "$kernel"
 done
-tap_case "the hash table between two guests, history" hash 6.1 --mnode-in guest
 tap_end

@@ -317,15 +317,15 @@ is_given_up() {
 
 for kernel in 6.1 6.12; do
 	[[ $kernel = 6.1 ]] || ((nightly)) || continue
-	tap_case "a device is added, $kernel" at_each_place $kernel "$adds"
-	tap_case "a device completes nothing, $kernel" at_each_place $kernel "$mute"
-	tap_case "pages come and go, $kernel" at_each_place $kernel "$works"
-	tap_case "a session is taken up again, $kernel" \
+	tap_case_guests "a device is added, $kernel" at_each_place $kernel "$adds"
+	tap_case_guests "a device completes nothing, $kernel" at_each_place $kernel "$mute"
+	tap_case_guests "pages come and go, $kernel" at_each_place $kernel "$works"
+	tap_case_guests "a session is taken up again, $kernel" \
 		at_each_place $kernel "$mends"
-	tap_case "refused in the middle, $kernel" \
+	tap_case_guests "refused in the middle, $kernel" \
 		at_each_place $kernel "$gapless"
-	tap_case "refused for ever, $kernel" is_given_up $kernel
-	tap_case "refused again and again, $kernel" \
+	tap_case_guests "refused for ever, $kernel" is_given_up $kernel
+	tap_case_guests "refused again and again, $kernel" \
 		at_each_place $kernel "$refused"
 done
 # What one queue has, the other has to do without.

@@ -31,6 +31,10 @@
 # ODRP_TRANSLATE=nic or chain has all cases so; what counts chains may fail then,
 # all else is to hold.
 #
+# ODRP_MNODE_IN=guest runs only what "tap_case_guests" says: the memory node is one more
+# guest, with the same kernel, rdma_rxe at both ends and no software NIC. Its card arms
+# no chains, so what a case says of chains it says by expect_chains.
+#
 # ODRP_LIST=1 runs no case: the plan says how many there are.
 #
 # Time-outs are stretched for slow kernels by scripts/vm; what a case itself
@@ -60,6 +64,8 @@ case_kernel=		# one of these
 slow=1
 case_dir=
 case_failed=0
+mnode_in=${ODRP_MNODE_IN:-host}
+between_guests=0
 
 unknown_card=(--param mnode.translate=chain --param mnode.order=wait)
 vm_card=()
@@ -121,9 +127,17 @@ tap_case_frontswap() {
 	case_by frontswap "$@"
 }
 
+# tap_case_guests NAME FUNCTION [ARG...]: tap_case of what holds as well when the memory node
+# is a guest.
+tap_case_guests() {
+	local between_guests=1
+	tap_case "$@"
+}
+
 # case_by BACKEND NAME FUNCTION [ARG...]
 case_by() {
 	[[ ${ODRP_BACKEND:-$1} = "$1" ]] || return 0
+	[[ $mnode_in = host ]] || ((between_guests)) || return 0
 	if [[ -z ${ODRP_KERNELS:-} ]]; then
 		one_case "${@:2}"
 		return
@@ -275,6 +289,7 @@ vm() {
 	options_for_kernel "$@"
 	[[ -z ${ODRP_TRANSLATE:-} ]] ||
 		add+=(--param "mnode.translate=$ODRP_TRANSLATE")
+	[[ $mnode_in = host ]] || add=(--mnode-in "$mnode_in")
 	for f in qsort-far pattern-far pressure-far; do
 		add+=(--add "$vm_workload/$f")
 	done
@@ -304,10 +319,14 @@ vm_script() {
 }
 
 # vm_beside FUNCTION VM_FUNCTION ARG...: one run; while it lasts, FUNCTION is
-# called every second with the agent's control socket.
+# called every second with the agent's control socket, if that is on this host.
 vm_beside() {
 	local beside=$1 watcher control
 	shift
+	if [[ $mnode_in != host ]]; then
+		"$@"
+		return
+	fi
 	mkdir "$case_dir/tmp"
 	while [[ -d $case_dir/tmp ]]; do
 		control=$(echo "$case_dir"/tmp/odrp-vm.*/control.sock)
@@ -337,10 +356,11 @@ check_pages() {
 # so was check_mnode, at least once.
 expect_checked() {
 	local bad
+	expect '.mnode_checks > 0'
+	[[ $mnode_in = host ]] || return 0
 	bad=$(grep -c wrong "$case_dir/checks")
 	say "odrpctl mnode check: $(grep -c well "$case_dir/checks") times well," \
 		"$bad times not, and $(value .mnode_checks) times when asked for"
-	expect '.mnode_checks > 0'
 	if ((bad)); then
 		wrong "odrpctl mnode check: $(tail -n 5 "$case_dir/check-bad")"
 	fi
@@ -402,6 +422,11 @@ expect() {
 jq_paths() {
 	grep -oE '\.[A-Za-z_][A-Za-z0-9_.]*(\[[0-9]+\][A-Za-z0-9_.]*)*' <<<"$1" |
 		paste -sd,
+}
+
+# expect_chains JQ_CONDITION...: expect, where the memory node's card arms chains.
+expect_chains() {
+	[[ $mnode_in != host ]] || expect "$@"
 }
 
 expect_out() {

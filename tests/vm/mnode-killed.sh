@@ -138,9 +138,9 @@ leaves_when_dead() {
 
 # On 6.1 also in backing.sh.
 ((nightly)) && tap_case "killed while swapping, 6.1" dies_while_swapping 6.1
-tap_case "killed while swapping, 6.12" dies_while_swapping 6.12
-tap_case "killed while the device is read" dies_while_reading
-tap_case "gone while nothing is asked, then swapped off, 6.12" \
+tap_case_guests "killed while swapping, 6.12" dies_while_swapping 6.12
+tap_case_guests "killed while the device is read" dies_while_reading
+tap_case_guests "gone while nothing is asked, then swapped off, 6.12" \
 	leaves_when_dead 6.12
 tap_case "gone while nothing is asked, not swapped off, 5.10" \
 	leaves_when_dead 5.10

@@ -59,7 +59,7 @@ outlasts() {
 		"$case_dir/json")"
 }
 
-tap_case "5 seconds" outlasts 6.1 5 0 1 ''
+tap_case_guests "5 seconds" outlasts 6.1 5 0 1 ''
 if ((nightly)); then
 	tap_case "5 seconds, requests fail after 1" outlasts 6.1 5 1000 1 ''
 	tap_case "15 seconds" outlasts 6.1 15 0 1 ''

@@ -381,15 +381,15 @@ nothing_waits() {
 # the kernel may die of that.
 ((long_cases)) && tap_case "a memory node that stands still, frontswap, 5.10" \
 	swaps_on 5.10 --backend frontswap
-tap_case "packets that go nowhere, 6.12" goes_nowhere
-tap_case "out of what was made before, 6.1" out_of_spares 6.1
+tap_case_guests "packets that go nowhere, 6.12" goes_nowhere
+tap_case_guests "out of what was made before, 6.1" out_of_spares 6.1
 if ((nightly)); then
 	tap_case "out of what was made before, 5.10" out_of_spares 5.10
 	tap_case "out of what was made before, 6.12" out_of_spares 6.12
 fi
-tap_case "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
+tap_case_guests "a workqueue that writes meanwhile, 6.1" goes_on_writing 6.1
 ((nightly)) && tap_case "a workqueue that writes meanwhile, 6.12" goes_on_writing 6.12
-tap_case "whatever waits, 6.1" nothing_waits 6.1
+tap_case_guests "whatever waits, 6.1" nothing_waits 6.1
 if ((nightly)); then
 	tap_case "whatever waits, 5.10" nothing_waits 5.10
 	tap_case "whatever waits, 6.12" nothing_waits 6.12

@@ -29,6 +29,6 @@ vm_restarts=$(userspace_dir)/tests/unit/mnode/test-mnode-space-restarts
 kills=10 vm_timeout=900
 ((nightly)) && kills=200 vm_timeout=3600
 for kernel in "${kernels[@]}"; do
-	tap_case "killed $kills times under two clients on $kernel" restarts "$kernel" "$kills"
+	tap_case_guests "killed $kills times under two clients on $kernel" restarts "$kernel" "$kills"
 done
 tap_end

@@ -221,10 +221,10 @@ does_not_come_back() {
 
 hows=(down)
 ((nightly)) && hows=(before during killed down_late down)
-tap_case "the node comes back, 6.1" comes_back 6.1 -- "${hows[@]}"
+tap_case_guests "the node comes back, 6.1" comes_back 6.1 -- "${hows[@]}"
 # Not on 5.10: see swapoff_safe in docs/ABI/sysfs-block-odrp.
 case_is_for 5.10 6.1 ||
-	tap_case "the node does not come back, 6.1" does_not_come_back 6.1
+	tap_case_guests "the node does not come back, 6.1" does_not_come_back 6.1
 if ((nightly)); then
 	tap_case "the node comes back, 6.12" comes_back 6.12 -- "${hows[@]}"
 	tap_case "the node does not come back, 6.12" does_not_come_back 6.12
