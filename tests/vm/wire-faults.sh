@@ -55,11 +55,15 @@ check_mnode
 /x/tc -s qdisc show dev eth0
 grep . /sys/class/infiniband/rxe0/ports/1/hw_counters/* | sed "s|.*/||"'
 
-# netem KERNEL SIZE FAULTS COUNTER...: these counters of rdma_rxe have found the faults.
+# netem KERNEL SIZE FAULTS COUNTER...: these counters of rdma_rxe have found the faults. Both
+# ends ask again after 67 ms, which a slow host may need for an answer: a connection may
+# break, and the session is resumed.
 netem() {
 	local c
 	vm_script --kernel "$1" --mem 160M --swap 256M --netem "$3" \
-		--param connect_ms=60000 --param hot_add.timeout_ms=30000 -- \
+		--param connect_ms=60000 --param hot_add.timeout_ms=30000 \
+		--param hot_add.dead_after_ms=$((90000 * slow)) \
+		--param mnode.dead-ms=$((120000 * slow)) -- \
 		"$over_netem" "$2" "$((seconds * slow))"
 	expect_status 0
 	expect ".cnodes[0].stats.loads > $((100 / slow))" \
