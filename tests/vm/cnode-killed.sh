@@ -26,8 +26,9 @@ GUEST
 
 dies() {
 	# So slow a guest writes some twenty pages in a second.
+	# shellcheck disable=SC2046  # options
 	vm_timeout=600 vm_beside check_pages vm_script --cnodes 2 --mem 142M \
-		--swap 192M -- "$script" $((slow > 1 ? 50 : 72))M
+		--swap 192M $([[ $mnode_in = host ]] || vm_patience) -- "$script" $((slow > 1 ? 50 : 72))M
 	# One machine went down: that is what the status says.
 	expect_status 125
 	expect '.cnodes[0].status == 0' '.cnodes[1] == null' \

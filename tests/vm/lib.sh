@@ -70,6 +70,13 @@ between_guests=0
 unknown_card=(--param mnode.translate=chain --param mnode.order=wait)
 vm_card=()
 
+# Options for a run between two guests that only swaps: rdma_rxe at both ends may take seconds
+# for an answer when the host is busy.
+vm_patience() {
+	echo "--param hot_add.timeout_ms=$((30000 * slow))" \
+		"--param hot_add.dead_after_ms=$((60000 * slow))"
+}
+
 chains_only() {
 	vm_card=("${unknown_card[@]}")
 }

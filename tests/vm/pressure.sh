@@ -10,6 +10,7 @@ seconds=15
 under_pressure() {
 	# shellcheck disable=SC2046  # options
 	vm --kernel "$1" --mem 150M --swap 256M --param "hot_add.queues=$2" \
+		$([[ $mnode_in = host ]] || vm_patience) \
 		-- pressure-far --size=110M --processes="$3" $(amount "$seconds" 2)
 	expect_status 0
 	expect '.cnodes[0].stats.loads > 5000' \

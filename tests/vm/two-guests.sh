@@ -58,7 +58,8 @@ does_much() {
 # not for a page; see agent-idle.sh. Its share of a processor is printed only: the host says
 # how much a wake-up takes.
 idles() {
-	vm --kernel "$1" --mnode-in guest --mem 150M --swap 256M -- \
+	# shellcheck disable=SC2046  # options
+	vm --kernel "$1" --mnode-in guest --mem 150M --swap 256M $(vm_patience) -- \
 		pressure-far --size=110M --processes=3 --lives=1 --rounds=6
 	expect_status 0
 	jq '(.mnode.wall_s - .mnode_begin.wall_s) as $wall |
