@@ -38,6 +38,7 @@ static void end(void)
 static void check(void)
 {
 	uint64_t nr_blocks = free_map_blocks(map.nr_pages), page, nr, found = 0, some = 0;
+	uint32_t whole = 0;
 	unsigned int list;
 
 	for (nr = 0; nr < nr_blocks; nr++) {
@@ -47,7 +48,9 @@ static void check(void)
 			n += free_map_has(&map, page);
 		assert_int_equal(n, map.block[nr].nr);
 		some += n > 0;
+		whole += n == FREE_BLOCK;
 	}
+	assert_int_equal(whole, map.nr_whole);
 	for (list = 0; list < FREE_LISTS; list++) {
 		uint32_t at = map.first[list];
 

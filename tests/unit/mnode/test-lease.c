@@ -145,7 +145,7 @@ static void random_step(uint64_t budget)
 			join(n, budget, 1 + rnd() % (2 * budget));
 		return;
 	}
-	switch (rnd() % 8) {
+	switch (rnd() % 9) {
 	case 0:
 		if (n->lease.promised)
 			show(n, budget);
@@ -171,6 +171,9 @@ static void random_step(uint64_t budget)
 	case 7:
 		if (rnd() % 16 == 0)
 			n->here = false;
+		break;
+	case 8:
+		n->lease.lacking = rnd() % 2 ? rnd() % (n->lease.cap + 1) : 0;
 	}
 }
 
@@ -454,6 +457,25 @@ static void test_unseen_raise_counts(void **state)
 	assert_int_equal(l.ceiling, 50);
 }
 
+/* L8: of the pages that there are not for one lease, another one gets what it wants. */
+static void test_lacking(void **state)
+{
+	struct lease a = { .cap = 1000, .lacking = 800, .asks = true }, b = a;
+	struct lease *all[] = { &a, &b };
+
+	b.lacking = 0;
+	lease_beat(&a, 0, 1000, 0, true);
+	lease_beat(&b, 0, 1000, 0, true);
+	lease_plan(all, 2, 1000);
+	assert_int_equal(a.target, 200);
+	assert_int_equal(b.target, 800);
+	/* What the CNode goes by is not taken away for that. */
+	a.granted = a.ceiling = 300;
+	lease_plan(all, 2, 1000);
+	assert_int_equal(a.target, 300);
+	assert_int_equal(b.target, 700);
+}
+
 /* Nor has it surely seen anything that was on its way when its connection
  * broke, until it has said so twice over the next one. */
 static void test_detached(void **state)
@@ -535,6 +557,7 @@ int main(void)
 		cmocka_unit_test(test_broken_promise),
 		cmocka_unit_test(test_no_page_after_all),
 		cmocka_unit_test(test_unseen_raise_counts),
+		cmocka_unit_test(test_lacking),
 		cmocka_unit_test(test_detached),
 		cmocka_unit_test(test_liars),
 		cmocka_unit_test(test_unreachable_is_left_alone),
