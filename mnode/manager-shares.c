@@ -196,6 +196,13 @@ static uint64_t idle_pages(const struct sess *s)
 	return lease_idle(&s->lease, s->lent > apart ? s->lent - apart : 0);
 }
 
+/* Pages of the slabs that can be made now. */
+static uint64_t slabs_free(const struct manager *m)
+{
+	return least_of(whole_slabs(lend_pages(&m->lender)),
+			(uint64_t)m->pool.free.nr_whole * ODRP_WIRE_SLAB_PAGES);
+}
+
 /*
  * Slabs are whole blocks of the pool: a session can have those that are free, and those that
  * may come to be, because others do not need all that they have. Free pages in pieces are for
@@ -203,13 +210,11 @@ static uint64_t idle_pages(const struct sess *s)
  */
 static void limit_slabs(struct manager *m)
 {
-	uint64_t idle = 0, whole, room;
+	uint64_t idle = 0, whole = slabs_free(m), room;
 	unsigned int i;
 
 	for (i = 0; i < m->nr_sess; i++)
 		idle += idle_pages(m->sess[i]);
-	whole = least_of(whole_slabs(lend_pages(&m->lender)),
-			 (uint64_t)m->pool.free.nr_whole * ODRP_WIRE_SLAB_PAGES);
 	for (i = 0; i < m->nr_sess; i++) {
 		struct sess *s = m->sess[i];
 
@@ -458,9 +463,11 @@ int manager_lease(struct manager *m, struct share *share, const struct hello *he
 	return r;
 }
 
-void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages)
+void manager_keep_lease(struct manager *m, struct sess *s)
 {
+	uint64_t more = slabs_exist(&s->slabs) ? slabs_free(m) : lend_pages(&m->lender);
+
 	list_leases(m);
 	lease_keep((const struct lease *const *)m->leases, m->nr_sess,
-		   budget_for(m, NULL), pages, &s->lease);
+		   budget_for(m, NULL), lend_about(s) + more, &s->lease);
 }

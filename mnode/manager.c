@@ -486,7 +486,7 @@ static int prepare(struct manager *m, struct sess *s)
 	bool promised = s->lease.promised;
 
 	sess_look(s, 0);
-	manager_keep_lease(m, s, lend_about(s) + lend_pages(&m->lender));
+	manager_keep_lease(m, s);
 	fill = s->had_queue ? 0 : lend_fill(&m->lender, s);
 	if (map || fill == -EAGAIN || make_tables(m, s))
 		return -EAGAIN;

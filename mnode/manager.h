@@ -215,9 +215,8 @@ void manager_tick_shares(struct manager *m, uint32_t elapsed_ms);
 void manager_tidy_share(struct manager *m, const char *name);
 /* Plans the lease of each session. */
 void manager_plan_leases(struct manager *m);
-/* Keeps or corrects the lease that a new session was promised; pages: how many can be
- * lent to it at once. */
-void manager_keep_lease(struct manager *m, struct sess *s, uint64_t pages);
+/* Keeps the lease that a new session was promised, if it can be lent that many pages now. */
+void manager_keep_lease(struct manager *m, struct sess *s);
 /* Sessions of a share; the connections that its sessions and its programs may have. */
 unsigned int manager_sessions_of(const struct manager *m, const struct share *share);
 uint64_t manager_connections_of(const struct manager *m, const struct share *share);

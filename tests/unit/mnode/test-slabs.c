@@ -351,7 +351,8 @@ static void whole(void)
 			assert_int_equal(pool_give(&bed.m.pool, OTHER, page_addr(i)), 0);
 }
 
-/* Slabs that cannot be made in time for the accept come with a grant. */
+/* Slabs that cannot be made in time for the accept come with a grant. Until then the compute
+ * node knows that it has none. */
 static void test_later(void **state)
 {
 	uint64_t grants;
@@ -359,9 +360,12 @@ static void test_later(void **state)
 	begin(1);
 	pieces(POOL);
 	connect_slabs(0, 3);
-	assert_int_equal(info_of(0).lease, 3 * SLAB);
+	assert_int_equal(info_of(0).lease, 0);
+	assert_int_equal(sess_of(0)->lease.ceiling, 0);
 	assert_int_equal(cnode_slabs(node(0)), 0);
+	bed.nodes[0].want = 3 * SLAB;
 	bed_pass(&bed, 700);
+	assert_int_equal(info_of(0).lease, 0);
 	grants = sess_of(0)->grants;
 	whole();
 	bed_pass(&bed, 700);
