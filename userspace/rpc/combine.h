@@ -6,6 +6,7 @@
  * whose request is not part of the message, or gives it up.
  *
  *	WAITING --leader takes it--> TAKEN --> DONE
+ *	TAKEN --nothing was posted in the leader's time--> WAITING
  *	WAITING --the lead is handed over--> LEADING
  *	WAITING --its thread gives up--> GIVEN_UP --a leader drops it--> DONE
  */
@@ -54,6 +55,12 @@ static inline bool rpc_queue_waits(const struct rpc_queue *queue)
 
 /* The leader: takes a request for the message. False: its thread has given up. */
 bool rpc_node_take(struct rpc_node *node);
+/* The leader: takes a request out of the message, which waits again. */
+static inline void rpc_node_return(struct rpc_node *node)
+{
+	__atomic_store_n(&node->state, RPC_WAITING, __ATOMIC_SEQ_CST);
+}
+
 /* The owner: gives up. False: a leader has taken it, or it leads. */
 bool rpc_node_give_up(struct rpc_node *node);
 

@@ -354,21 +354,39 @@ static int batch_push(const struct batch *batch, struct rpc_qp *qp, const struct
 	return rpc_out_post(&qp->end, more, batch->access.nr);
 }
 
-static int batch_post(const struct batch *batch, struct rpc_qp *qp)
+/* Posts when there is room. -ETIME: there is none by then, nor at a second look; -ENOTCONN. */
+static int batch_push_until(const struct batch *batch, struct rpc_qp *qp,
+			    const struct far_wr *more, uint64_t until)
+{
+	bool late = false;
+	int err;
+
+	while ((err = batch_push(batch, qp, more)) == -EAGAIN) {
+		if (late)
+			return -ETIME;
+		late = rpc_now(qp->rpc) >= until;
+		rpc_lead_poll(qp);
+		if (rpc_end_broken(&qp->end))
+			return -ENOTCONN;
+		if (!late)
+			qp->rpc->nic->ops->wait(qp->out, rpc_now(qp->rpc) + NAP_NS);
+	}
+	return err;
+}
+
+static int batch_post(const struct batch *batch, struct rpc_qp *qp, uint64_t until)
 {
 	const struct far_nic_ops *ops = qp->rpc->nic->ops;
 	struct far_wr more[RPC_ACCESS_BATCH];
 	int err;
 
 	accesses_build(&batch->access, qp, more);
-	while ((err = batch_push(batch, qp, more)) == -EAGAIN) {
-		rpc_lead_poll(qp);
-		if (rpc_end_broken(&qp->end))
-			return -ENOTCONN;
-		ops->wait(qp->out, rpc_now(qp->rpc) + NAP_NS);
-	}
+	err = batch_push_until(batch, qp, more, until);
+	if (err == -ETIME)
+		return err;
 	if (err) {
-		rpc_end_break(&qp->end, err);
+		if (!rpc_end_broken(&qp->end))
+			rpc_end_break(&qp->end, err);
 		return -ENOTCONN;
 	}
 	rpc_access_posted(qp, &batch->access);
@@ -396,6 +414,34 @@ static void batch_finish(const struct batch *batch, int err)
 		slot_finish(batch->slot[i], err);
 	for (i = 0; i < batch->access.nr; i++)
 		slot_finish(&batch->access.access[i]->slot, err);
+}
+
+/* Puts a request that was not posted in front of the list, unless it is the leader's own. */
+static void slot_return(struct rpc_slot *slot, const struct rpc_slot *own, struct rpc_node **list)
+{
+	struct far_rpc_thread *thread = slot->thread;
+
+	if (slot == own)
+		return;
+	rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_SENDING);
+	slot->node.next = *list;
+	*list = &slot->node;
+	rpc_node_return(&slot->node);
+	/* It sleeps without an end while its request is taken. */
+	rpc_thread_wake(thread);
+}
+
+/* The leader's time is up; others may have more. Returns the list with their requests. */
+static struct rpc_node *batch_return(const struct batch *batch, const struct rpc_slot *own,
+				     struct rpc_node *list)
+{
+	unsigned i;
+
+	for (i = batch->access.nr; i-- > 0;)
+		slot_return(&batch->access.access[i]->slot, own, &list);
+	for (i = batch->nr; i-- > 0;)
+		slot_return(batch->slot[i], own, &list);
+	return list;
 }
 
 void rpc_lead_leave(struct rpc_qp *qp, struct rpc_node *list)
@@ -457,6 +503,23 @@ static int lead_begin_access(struct rpc_qp *qp, struct batch *batch, struct rpc_
 	return 0;
 }
 
+/* Sends the leader's request and others. Returns those that are not sent, and have time. */
+static struct rpc_node *lead_send(struct rpc_qp *qp, struct rpc_slot *slot, struct batch *batch,
+				  struct rpc_node *rest, unsigned max, uint32_t room)
+{
+	int err;
+
+	rest = batch_gather(batch, qp, rest, max, room);
+	batch_build(batch, qp);
+	err = batch_post(batch, qp, slot->until);
+	if (err != -ETIME) {
+		batch_finish(batch, err);
+		return rest;
+	}
+	slot_finish(slot, err);
+	return batch_return(batch, slot, rest);
+}
+
 void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
 {
 	struct batch batch = { .nr = 0, .bytes = sizeof(struct rpc_head) };
@@ -468,13 +531,9 @@ void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
 	if (!err)
 		err = (slot->access ? lead_begin_access : lead_begin)(qp, &batch, slot, &max,
 								      &room);
-	if (!err) {
-		rest = batch_gather(&batch, qp, rest, max, room);
-		batch_build(&batch, qp);
-		err = batch_post(&batch, qp);
-		batch_finish(&batch, err);
-	} else {
+	if (err)
 		slot_finish(slot, err);
-	}
+	else
+		rest = lead_send(qp, slot, &batch, rest, max, room);
 	rpc_lead_leave(qp, rest);
 }

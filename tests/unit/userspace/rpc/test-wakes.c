@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SECOND	UINT64_C(1000000000)
 #define NEVER	1000000000u	/* us; spins that long */
@@ -375,6 +376,83 @@ static void test_call_shares(void **state)
 	hand_close(&hand);
 }
 
+/* Posts signals that take the server's RECVs, until the queue of the client's NIC is full. */
+static void queue_fill(struct hand *hand)
+{
+	struct rpc_end *end = &hand->bed.rpc->qp[0].end;
+	struct far_wr wr = { .remote = RPC_CONTROL, .local = end->copy, .lkey = end->lkey,
+			     .op = FAR_NIC_WRITE_IMM, .flags = FAR_WR_SIGNALED };
+	const struct far_nic_ops *ops = end->nic->ops;
+	struct far_wc wc;
+
+	while (!ops->post(end->end.send, end->end.idx, &wr, 1))
+		ops->poll(end->end.send, &wc, 1);
+}
+
+/*
+ * A server whose NIC takes nothing keeps no thread beyond its time, and neither does a leader
+ * that gives up take the requests of others with it.
+ */
+static void test_full_queue(void **state)
+{
+	struct far_nic_thread *sender;
+	struct far_rpc_thread *first;
+	struct hand hand;
+
+	hand_open(&hand);
+	hand_connect(&hand, 1, 0);
+	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
+	assert_int_equal(far_rpc_join(hand.bed.rpc, &hand.sender), 0);
+	queue_fill(&hand);
+	/* Ends a thread that waits for ever. */
+	alarm(60);
+	assert_int_equal(far_rpc_send(first, 0, "", 0, 0), -ETIME);
+	assert_int_equal(hand.bed.nic[0]->ops->thread_start(hand.bed.nic[0], send_run, &hand,
+							    &sender), 0);
+	while (!rpc_queue_led(&hand.bed.rpc->qp[0].queue))
+		sched_yield();
+	assert_int_equal(far_rpc_send(first, 0, "", 0, SECOND / 100), -ETIME);
+	assert_false(__atomic_load_n(&hand.sent, __ATOMIC_ACQUIRE));
+	send_end(&hand, sender);
+	assert_int_equal(far_rpc_send(first, 0, "", 0, 1000 * SECOND), 0);
+	alarm(0);
+	far_rpc_leave(first);
+	hand_close(&hand);
+}
+
+/* The same, with the impatient one as the leader of the other. */
+static void test_full_queue_led(void **state)
+{
+	struct rpc_slot *slot, *other;
+	struct far_rpc_thread *first;
+	struct rpc_qp *qp;
+	struct hand hand;
+
+	hand_open(&hand);
+	hand_connect(&hand, 1, 0);
+	qp = &hand.bed.rpc->qp[0];
+	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
+	assert_int_equal(far_rpc_join(hand.bed.rpc, &hand.sender), 0);
+	queue_fill(&hand);
+	alarm(60);
+	slot = &first->slot[0];
+	other = &hand.sender->slot[0];
+	slot->state = other->state = RPC_SLOT_SENDING;
+	slot->qp = other->qp = qp;
+	other->until = UINT64_MAX;
+	assert_true(rpc_queue_add(&qp->queue, &slot->node));
+	assert_false(rpc_queue_add(&qp->queue, &other->node));
+	rpc_lead(qp, slot, NULL);
+	alarm(0);
+	assert_int_equal(slot->send_err, -ETIME);
+	assert_int_equal(rpc_node_state(&slot->node), RPC_DONE);
+	/* The other leads now, and its request is not part of any message. */
+	assert_int_equal(rpc_node_state(&other->node), RPC_LEADING);
+	assert_int_equal(rpc_slot_state(other), RPC_SLOT_SENDING);
+	slot->state = other->state = RPC_SLOT_FREE;
+	hand_close(&hand);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -384,6 +462,8 @@ int main(void)
 		cmocka_unit_test(test_broken_sleeps),
 		cmocka_unit_test(test_probe_until),
 		cmocka_unit_test(test_call_shares),
+		cmocka_unit_test(test_full_queue),
+		cmocka_unit_test(test_full_queue_led),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
