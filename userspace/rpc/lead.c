@@ -108,7 +108,7 @@ static int lead_turn(struct rpc_qp *qp)
 }
 
 /* The ring looks full: asks the other end for its head; takes responses meanwhile. */
-static int lead_look(struct rpc_qp *qp)
+static int lead_look(struct rpc_qp *qp, uint64_t until)
 {
 	struct far_rpc *rpc = qp->rpc;
 	int err = rpc_out_refresh(&qp->end);
@@ -116,7 +116,7 @@ static int lead_look(struct rpc_qp *qp)
 	if (err && err != -EAGAIN)
 		return -ENOTCONN;
 	rpc_lead_poll(qp);
-	while (qp->end.reading && !rpc_end_broken(&qp->end)) {
+	while (qp->end.reading && !rpc_end_broken(&qp->end) && rpc_now(rpc) < until) {
 		rpc->nic->ops->wait(qp->out, rpc_now(rpc) + NAP_NS);
 		rpc_lead_poll(qp);
 	}
@@ -133,7 +133,7 @@ static int lead_room(struct rpc_qp *qp, const struct rpc_slot *slot, uint32_t *r
 	while ((*ret_room = rpc_out_room(&qp->end)) < need && !err) {
 		if (rpc_now(rpc) >= slot->until)
 			return -ETIME;
-		err = lead_look(qp);
+		err = lead_look(qp, slot->until);
 		if (!err && rpc_out_room(&qp->end) < need)
 			rpc->nic->ops->wait(slot->thread->qset, rpc_now(rpc) + NAP_NS);
 	}

@@ -6,6 +6,7 @@
 #include "bed.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -376,8 +377,11 @@ static void test_call_shares(void **state)
 	hand_close(&hand);
 }
 
-/* Posts signals that take the server's RECVs, until the queue of the client's NIC is full. */
-static void queue_fill(struct hand *hand)
+/*
+ * Posts up to nr signals, which take the server's RECVs: those behind these wait in the queue of
+ * the client's NIC, until that is full.
+ */
+static void queue_fill(struct hand *hand, unsigned nr)
 {
 	struct rpc_end *end = &hand->bed.rpc->qp[0].end;
 	struct far_wr wr = { .remote = RPC_CONTROL, .local = end->copy, .lkey = end->lkey,
@@ -385,7 +389,7 @@ static void queue_fill(struct hand *hand)
 	const struct far_nic_ops *ops = end->nic->ops;
 	struct far_wc wc;
 
-	while (!ops->post(end->end.send, end->end.idx, &wr, 1))
+	while (nr-- && !ops->post(end->end.send, end->end.idx, &wr, 1))
 		ops->poll(end->end.send, &wc, 1);
 }
 
@@ -403,7 +407,7 @@ static void test_full_queue(void **state)
 	hand_connect(&hand, 1, 0);
 	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
 	assert_int_equal(far_rpc_join(hand.bed.rpc, &hand.sender), 0);
-	queue_fill(&hand);
+	queue_fill(&hand, UINT_MAX);
 	/* Ends a thread that waits for ever. */
 	alarm(60);
 	assert_int_equal(far_rpc_send(first, 0, "", 0, 0), -ETIME);
@@ -433,7 +437,7 @@ static void test_full_queue_led(void **state)
 	qp = &hand.bed.rpc->qp[0];
 	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
 	assert_int_equal(far_rpc_join(hand.bed.rpc, &hand.sender), 0);
-	queue_fill(&hand);
+	queue_fill(&hand, UINT_MAX);
 	alarm(60);
 	slot = &first->slot[0];
 	other = &hand.sender->slot[0];
@@ -453,6 +457,28 @@ static void test_full_queue_led(void **state)
 	hand_close(&hand);
 }
 
+/* The ring is full, and the READ that asks the server how far it is does not end. */
+static void test_full_ring(void **state)
+{
+	struct far_rpc_thread *first;
+	struct hand hand;
+	struct rpc_end *end;
+
+	hand_open(&hand);
+	hand_connect(&hand, 1, 0);
+	end = &hand.bed.rpc->qp[0].end;
+	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
+	queue_fill(&hand, 2 * RPC_RECVS);
+	end->tail += RPC_RING;
+	alarm(60);
+	assert_int_equal(far_rpc_send(first, 0, "", 0, SECOND / 100), -ETIME);
+	assert_true(end->reading);
+	assert_int_equal(far_rpc_send(first, 0, "", 0, 0), -ETIME);
+	alarm(0);
+	far_rpc_leave(first);
+	hand_close(&hand);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_broken_sleeps),
 		cmocka_unit_test(test_probe_until),
 		cmocka_unit_test(test_call_shares),
+		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_full_queue),
 		cmocka_unit_test(test_full_queue_led),
 	};
