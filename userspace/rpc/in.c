@@ -115,12 +115,12 @@ static int in_step(struct rpc_end *end)
 
 int rpc_in_take(struct rpc_end *end)
 {
-	int ret;
+	int ret = in_step(end);
 
-	do
+	/* One is in front of a message. More, of an end that writes them all the time, are none. */
+	if (ret == RPC_SKIPPED)
 		ret = in_step(end);
-	while (ret == RPC_SKIPPED);
-	return ret;
+	return ret == RPC_SKIPPED ? -EPROTO : ret;
 }
 
 const struct rpc_meta *rpc_in_next(struct rpc_end *end, const void **ret_data)

@@ -430,6 +430,24 @@ static void test_hostile(void **state)
 	bed_close(&bed);
 }
 
+/*
+ * No message is in front of a message but one that takes the rest of the lap: another end that
+ * writes such without an end does not keep the receiver busy without an end.
+ */
+static void test_skips(void **state)
+{
+	static uint64_t window[RPC_WINDOW / 8], in[RPC_MESSAGE_MAX / 8];
+	struct rpc_end end = { .window = { .addr = window }, .in = (uint8_t *)in, .seq_in = 1 };
+	struct rpc_head *head = (struct rpc_head *)(window + RPC_CONTROL / 8);
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		head[i] = (struct rpc_head) { .len = RPC_ALIGN, .seq = i + 1, .flags = RPC_SKIP };
+		head[i].sum = rpc_sum(&head[i], i * RPC_ALIGN);
+	}
+	assert_int_equal(rpc_in_take(&end), -EPROTO);
+}
+
 /* A service is full, or of another version. */
 static void test_refused(void **state)
 {
@@ -480,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_skips),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_fork_while_a_response_comes),
 		cmocka_unit_test(test_silent),
