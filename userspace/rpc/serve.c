@@ -11,7 +11,8 @@
 
 #define LOOK_NS		5u		/* declared cost of looking at a ring */
 #define COPY_NS		20u		/* declared cost of a request */
-#define NAP_NS		50000u		/* between two looks for room */
+#define NAP_NS		50000u		/* between two looks for room, at first */
+#define NAP_MAX_NS	UINT64_C(10000000)
 #define WCS		32
 
 static void session_free(struct rpc_worker *worker, struct rpc_session *session)
@@ -260,6 +261,28 @@ static void session_wake(struct rpc_worker *worker, struct rpc_session *session)
 		rpc_end_break(&session->end, err);
 }
 
+static void retry_at(struct rpc_worker *worker, uint64_t at)
+{
+	if (at < worker->retry)
+		worker->retry = at;
+}
+
+/*
+ * There is no room for responses. The longer it lasts, the rarer the server looks: a client that
+ * takes nothing, since it is stopped for example, costs no processor.
+ */
+static void session_block(struct rpc_worker *worker, struct rpc_session *session)
+{
+	if (worker->now >= session->look_at) {
+		session->nap = session->look_at ? session->nap * 2 : NAP_NS;
+		if (session->nap > NAP_MAX_NS)
+			session->nap = NAP_MAX_NS;
+		session->look_at = worker->now + session->nap;
+		rpc_out_refresh(&session->end);
+	}
+	retry_at(worker, session->look_at);
+}
+
 /* Tells the client what no message has told. */
 static void session_notify(struct rpc_worker *worker, struct rpc_session *session)
 {
@@ -268,7 +291,7 @@ static void session_notify(struct rpc_worker *worker, struct rpc_session *sessio
 	session_credit(session);
 	err = rpc_end_broken(&session->end) ? 0 : rpc_out_notify(&session->end);
 	if (err == -EAGAIN)
-		worker->blocked++;
+		retry_at(worker, worker->now + NAP_NS);
 	else if (err)
 		rpc_end_break(&session->end, err);
 	session_wake(worker, session);
@@ -299,10 +322,11 @@ static unsigned session_serve(struct rpc_worker *worker, struct rpc_session *ses
 	while (!rpc_end_broken(end)) {
 		if (session->unsent || end->in_left) {
 			if (session->unsent ? responses_post(worker, session) :
-					      message_run(worker, session))
+					      message_run(worker, session)) {
+				session->look_at = 0;
 				continue;
-			worker->blocked++;
-			rpc_out_refresh(end);
+			}
+			session_block(worker, session);
 			break;
 		}
 		ret = nr < RPC_SIGNAL ? rpc_in_take(end) : 0;
@@ -324,7 +348,7 @@ unsigned rpc_worker_serve(struct rpc_worker *worker)
 	struct rpc_session *session, *next;
 	unsigned nr = 0, seen = 0;
 
-	worker->blocked = 0;
+	worker->retry = UINT64_MAX;
 	worker->now = worker->server->nic->ops->now(worker->server->nic);
 	worker_poll(worker);
 	for (session = worker->sessions; session; session = next) {
@@ -343,6 +367,14 @@ unsigned rpc_worker_serve(struct rpc_worker *worker)
 	return nr;
 }
 
+/* True if there is something to do for the session. */
+static bool session_waits(const struct rpc_session *session)
+{
+	if (rpc_end_broken(&session->end) || !session->end.asleep)
+		return true;
+	return !session->look_at && (rpc_in_waits(&session->end) || session->end.in_left);
+}
+
 /* Tells all clients of the sleep. False: there is something to do. */
 static bool worker_notify(struct rpc_worker *worker)
 {
@@ -351,14 +383,14 @@ static bool worker_notify(struct rpc_worker *worker)
 	for (session = worker->sessions; session; session = session->next)
 		if (rpc_out_wake(&session->end) ||
 		    (!session->end.asleep && rpc_out_sleep(&session->end))) {
-			worker->blocked++;
+			retry_at(worker, worker->now + NAP_NS);
+			worker->server->nic->ops->wait(worker->qset, worker->retry);
 			return false;
 		}
 	worker_poll(worker);
 	/* A client may have ended the sleep just now, and does not do that twice. */
 	for (session = worker->sessions; session; session = session->next)
-		if (rpc_in_waits(&session->end) || session->end.in_left ||
-		    !session->end.asleep || rpc_end_broken(&session->end))
+		if (session_waits(session))
 			return false;
 	return true;
 }
@@ -369,8 +401,8 @@ void rpc_worker_rest(struct rpc_worker *worker)
 	const struct far_nic_ops *ops = server->nic->ops;
 	uint64_t now = ops->now(server->nic);
 
-	if (rpc_is_virtual(server->nic) || worker->blocked) {
-		ops->wait(worker->qset, worker->blocked ? now + NAP_NS : UINT64_MAX);
+	if (rpc_is_virtual(server->nic)) {
+		ops->wait(worker->qset, worker->retry);
 		return;
 	}
 	if (!worker->idle)
@@ -381,5 +413,5 @@ void rpc_worker_rest(struct rpc_worker *worker)
 	if (!worker_notify(worker))
 		return;
 	__atomic_store_n(&worker->sleeps, worker->sleeps + 1, __ATOMIC_RELAXED);
-	ops->wait(worker->qset, rpc_probe_until(server->nic, now, UINT64_MAX));
+	ops->wait(worker->qset, rpc_probe_until(server->nic, now, worker->retry));
 }

@@ -21,6 +21,8 @@ struct rpc_session {
 	struct rpc_end end;
 	unsigned idx;			/* in the thread's queue set */
 	bool unsent;			/* a message is built, and not posted */
+	uint64_t look_at;		/* when to look for room for responses; 0: there is some */
+	uint64_t nap;			/* between two looks */
 	struct rpc_seat seat;
 	uint32_t received;		/* requests */
 	uint32_t credit;		/* requests that the client may have sent */
@@ -44,7 +46,7 @@ struct rpc_worker {
 	struct rpc_session *sessions;	/* all of them */
 	unsigned nr_max;
 	struct rpc_guest *guests;	/* atomic */
-	unsigned blocked;		/* sessions whose client has no room for responses */
+	uint64_t retry;			/* when to look for room; UINT64_MAX: no session needs any */
 	uint64_t now;			/* as of the last look at all sessions */
 	uint64_t idle;			/* when it has found nothing first; 0: it has found some */
 	/* Written by the thread, and read by others: atomic. */

@@ -479,6 +479,36 @@ static void test_full_ring(void **state)
 	hand_close(&hand);
 }
 
+/* A client that takes none of its responses keeps the server from sleep, and not busy. */
+static void test_client_takes_nothing(void **state)
+{
+	struct hand hand;
+	struct rpc_end end, *mine;
+	struct far_qset *qset;
+	unsigned i;
+
+	hand_open(&hand);
+	end_call(&hand, &end);
+	mine = &hand.worker->sessions->end;
+	mine->tail += RPC_RING;
+	end_request(&end);
+	for (i = 0; i < 1000; i++)
+		rpc_worker_serve(hand.worker);
+	assert_true(hand.worker->retry != UINT64_MAX);
+	assert_in_range(mine->head_reads, 1, 500);
+	/* It has taken them: the server finds out by itself. */
+	((struct rpc_control *)end.window.addr)->head = RPC_RING;
+	while (hand.worker->retry != UINT64_MAX) {
+		rpc_worker_rest(hand.worker);
+		rpc_worker_serve(hand.worker);
+	}
+	assert_true(rpc_in_waits(&end));
+	qset = end.end.recv;
+	rpc_end_fini(&end);
+	hand.bed.nic[0]->ops->qset_free(qset);
+	hand_close(&hand);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +518,7 @@ int main(void)
 		cmocka_unit_test(test_broken_sleeps),
 		cmocka_unit_test(test_probe_until),
 		cmocka_unit_test(test_call_shares),
+		cmocka_unit_test(test_client_takes_nothing),
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_full_queue),
 		cmocka_unit_test(test_full_queue_led),
