@@ -298,15 +298,16 @@ void manager_pause(struct manager *m)
 
 /* True if a grant is to be written now.  A larger lease is granted only when its pages
  * are in the ring.  A slab that was made later than its lease was granted needs another
- * grant: the compute node does not look for it else.  May lower the target of a session
- * that waits for a grant. */
+ * grant: the compute node does not look for it else.  While slabs are wanted back, no grant
+ * repeats a lease: each puts off the moment when they can be taken.  May lower the target of
+ * a session that waits for a grant. */
 static bool may_be_granted(const struct manager *m, struct sess *s)
 {
 	struct lease *l = &s->lease;
 
 	if (!sess_is_live(s) || !l->reachable || l->writing ||
 	    (!lease_differs(l) && s->drain == s->drain_sent && !s->slabs.untold &&
-	     !s->unanswered))
+	     (!s->unanswered || (slabs_exist(&s->slabs) && lend_about(s) > lend_goal(s)))))
 		return false;
 	/* prepare() will keep or correct the promise first. */
 	if (lease_promise_stands(l) && s->setup != SETUP_BLOCKED)

@@ -142,6 +142,12 @@ void lease_plan(struct lease *const *all, size_t nr, uint64_t budget);
 void lease_lower(struct lease *l, uint64_t pages);
 /* The promise is neither kept nor replaced by a grant. */
 bool lease_promise_stands(const struct lease *l);
+/* The CNode has read the last grant, and its heartbeat says what it made of it. */
+static inline bool lease_settled(const struct lease *l)
+{
+	return !l->writing && l->beats >= LEASE_SETTLE_BEATS;
+}
+
 /* The target has to be granted to the CNode. */
 bool lease_differs(const struct lease *l);
 /* The target is being written to the CNode; it has arrived in the CNode's memory. */

@@ -27,10 +27,13 @@ static bool lacks_slabs(const struct sess *s)
 	return lend_about(s) + ODRP_WIRE_SLAB_PAGES <= lend_goal(s);
 }
 
-/* Cuts a slab beyond the goal, if the CNode holds it no more. */
+/*
+ * Cuts a slab beyond the goal, if the CNode holds it no more. A grant that the CNode may not have
+ * read may have it take a slab that its last heartbeat has not named.
+ */
 static enum lend_todo slab_cut(struct lender *l, struct sess *s)
 {
-	uint32_t nr = slabs_idle(&s->slabs);
+	uint32_t nr = lease_settled(&s->lease) ? slabs_idle(&s->slabs) : SLABS_NONE;
 
 	if (nr == SLABS_NONE)
 		return LEND_NOTHING;

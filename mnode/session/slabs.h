@@ -13,7 +13,8 @@
  *
  * The CNode says which slabs it holds by a bitmap, whose hash is in the heartbeat. The bitmap
  * counts only if it has the hash of the last heartbeat that was accepted. Between two grants
- * the CNode takes no slab, so one that is not in that bitmap can be cut. The bitmap is as long
+ * the CNode takes no slab, so one that is not in that bitmap can be cut, once the CNode has
+ * surely read the last grant (lease_settled()). The bitmap is as long
  * as the device is large: the agent reads it only when it wants slabs back, and once between
  * two ticks, however often heartbeats come.
  */

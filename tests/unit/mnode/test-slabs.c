@@ -192,6 +192,45 @@ static void test_give_back(void **state)
 	bed_close(&bed);
 }
 
+static void lend(struct sess *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++)
+		lend_run(&bed.m.lender, &s, 1);
+}
+
+/*
+ * While a grant may be on its way, the compute node may take a slab that its last heartbeat did
+ * not name: none is cut.
+ */
+static void test_grant_on_its_way(void **state)
+{
+	struct lease *l;
+	struct sess *s;
+
+	begin(1);
+	connect_slabs(0, 3);
+	cnode_leave_slab(node(0), 2);
+	bed.nodes[0].want = 3 * SLAB;
+	bed_pass(&bed, 700);
+	s = sess_of(0);
+	assert_int_equal(s->slabs.nr, 3);
+	l = &s->lease;
+	l->target = l->ceiling = l->granted = 2 * SLAB;
+	l->writing = true;
+	lend(s);
+	assert_int_equal(s->slabs.nr, 3);
+	l->writing = false;
+	l->beats = LEASE_SETTLE_BEATS - 1;
+	lend(s);
+	assert_int_equal(s->slabs.nr, 3);
+	l->beats = LEASE_SETTLE_BEATS;
+	lend(s);
+	assert_int_equal(s->slabs.nr, 2);
+	bed_close(&bed);
+}
+
 /* The key of a slab that was given back opens nothing, whoever has it now. */
 static void test_old_key(void **state)
 {
@@ -580,6 +619,7 @@ int main(void)
 		cmocka_unit_test(test_stores),
 		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_give_back),
+		cmocka_unit_test(test_grant_on_its_way),
 		cmocka_unit_test(test_old_key),
 		cmocka_unit_test(test_foreign_key),
 		cmocka_unit_test(test_keeps_all),
