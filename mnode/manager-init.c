@@ -230,6 +230,24 @@ static void warn_of_fences(const struct manager *m)
 			    "where odrp-hwcheck says that it may be set");
 }
 
+/* Compute nodes with slabs get whole ones: less than one is nothing, for ever. */
+static int check_slabs(const struct manager *m, char *why)
+{
+	const struct conf *conf = m->conf;
+
+	if (m->direct && conf->max_pages && conf->max_pages < ODRP_WIRE_SLAB_PAGES) {
+		snprintf(why, CONF_WHY_MAX, "max-pages=%" PRIu64 ": expected 0, or at least %u, "
+			 "the pages of a direct slab", conf->max_pages, ODRP_WIRE_SLAB_PAGES);
+		return -EINVAL;
+	}
+	if (m->direct && conf->pool < 1ull << ODRP_WIRE_LOG_SLAB) {
+		snprintf(why, CONF_WHY_MAX, "pool=%" PRIu64 "K: expected at least %uK, a direct "
+			 "slab", conf->pool / 1024, 1u << (ODRP_WIRE_LOG_SLAB - 10));
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Limits the size of devices: a session's tables grow with its device, and every peer may
  * ask for one. */
 static uint64_t max_slots(const struct conf *conf)
@@ -547,6 +565,9 @@ int manager_adopt(struct manager *m, const struct conf *conf, struct nic *nic,
 		log_notice("%s", nic->node->known);
 	choose_modes(m);
 	warn_of_fences(m);
+	r = check_slabs(m, why);
+	if (r)
+		return r;
 	r = build_progs(m);
 	if (r)
 		return complain(why, r, "cannot build the chain programs");

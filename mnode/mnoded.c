@@ -714,6 +714,7 @@ static int daemon_loop(struct daemon *d)
 	else
 		log_info("chains use %s; %s finds pages",
 			 d->m.waits ? "WAITs" : "fences",
+			 d->m.direct ? "the compute node" :
 			 d->m.nic_translates ? "the NIC" : "a chain");
 	auth_log(d);
 	sd_notify(0, "READY=1");

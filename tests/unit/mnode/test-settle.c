@@ -81,11 +81,39 @@ static void too_short(void **state)
 	bed_close(&b);
 }
 
+static void direct_refused(uint64_t pool, uint64_t max_pages, const char *words)
+{
+	char why[CONF_WHY_MAX] = "";
+	struct bed_options o;
+	struct manager m;
+	struct conf conf;
+	struct bed b;
+
+	bed_options(&o);
+	bed_open(&b, &o, 0);
+	conf = b.opts.conf;
+	conf.translate = CONF_TRANSLATE_DIRECT;
+	conf.pool = pool;
+	conf.max_pages = max_pages;
+	assert_int_equal(manager_init(&m, &conf, b.nic, why), -EINVAL);
+	assert_string_equal(why, words);
+	bed_close(&b);
+}
+
+/* A compute node with slabs would never get a page. */
+static void less_than_a_slab(void **state)
+{
+	direct_refused(16 << 20, 511, "max-pages=511: expected 0, or at least 512, the pages of "
+		       "a direct slab");
+	direct_refused(1 << 20, 0, "pool=1024K: expected at least 2048K, a direct slab");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(unknown_or_known),
 		cmocka_unit_test(too_short),
+		cmocka_unit_test(less_than_a_slab),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
