@@ -46,7 +46,7 @@ struct rpc_worker {
 	struct rpc_session *sessions;	/* all of them */
 	unsigned nr_max;
 	struct rpc_guest *guests;	/* atomic */
-	uint64_t retry;			/* when to look for room; UINT64_MAX: no session needs any */
+	uint64_t retry;			/* when to look for room; UINT64_MAX: never */
 	uint64_t now;			/* as of the last look at all sessions */
 	uint64_t idle;			/* when it has found nothing first; 0: it has found some */
 	/* Written by the thread, and read by others: atomic. */
