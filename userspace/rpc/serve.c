@@ -273,14 +273,14 @@ static void retry_at(struct rpc_worker *worker, uint64_t at)
  */
 static void session_block(struct rpc_worker *worker, struct rpc_session *session)
 {
-	if (worker->now >= session->look_at) {
-		session->nap = session->look_at ? session->nap * 2 : NAP_NS;
+	if (worker->now >= session->next_look) {
+		session->nap = session->next_look ? session->nap * 2 : NAP_NS;
 		if (session->nap > NAP_MAX_NS)
 			session->nap = NAP_MAX_NS;
-		session->look_at = worker->now + session->nap;
+		session->next_look = worker->now + session->nap;
 		rpc_out_refresh(&session->end);
 	}
-	retry_at(worker, session->look_at);
+	retry_at(worker, session->next_look);
 }
 
 /* Tells the client what no message has told. */
@@ -323,7 +323,7 @@ static unsigned session_serve(struct rpc_worker *worker, struct rpc_session *ses
 		if (session->unsent || end->in_left) {
 			if (session->unsent ? responses_post(worker, session) :
 					      message_run(worker, session)) {
-				session->look_at = 0;
+				session->next_look = 0;
 				continue;
 			}
 			session_block(worker, session);
@@ -372,7 +372,7 @@ static bool session_waits(const struct rpc_session *session)
 {
 	if (rpc_end_broken(&session->end) || !session->end.asleep)
 		return true;
-	return !session->look_at && (rpc_in_waits(&session->end) || session->end.in_left);
+	return !session->next_look && (rpc_in_waits(&session->end) || session->end.in_left);
 }
 
 /* Tells all clients of the sleep. False: there is something to do. */

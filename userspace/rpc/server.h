@@ -21,7 +21,7 @@ struct rpc_session {
 	struct rpc_end end;
 	unsigned idx;			/* in the thread's queue set */
 	bool unsent;			/* a message is built, and not posted */
-	uint64_t look_at;		/* when to look for room for responses; 0: there is some */
+	uint64_t next_look;		/* when to look for room for responses; 0: there is some */
 	uint64_t nap;			/* between two looks */
 	struct rpc_seat seat;
 	uint32_t received;		/* requests */
