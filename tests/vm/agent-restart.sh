@@ -69,7 +69,7 @@ read -r -d '' anew <<'GUEST'
 odrp=/sys/block/odrp0/odrp
 dd if=/dev/urandom of=/dev/odrp0 bs=1M count=4 oflag=direct 2>/dev/null || exit 1
 restart_mnode
-within 60 is $odrp/state dead || exit 2
+within 120 is $odrp/state dead || exit 2
 dmesg | grep 'has no session .* any more' || exit 3
 dd if=/dev/odrp0 of=/dev/null bs=4k count=1 iflag=direct 2>/dev/null && exit 4
 echo all well
