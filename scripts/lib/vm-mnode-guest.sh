@@ -10,7 +10,8 @@
 MGUEST=mnode			# in the names of its files
 MGUEST_CONFIG=/etc/odrp/mnoded.conf
 MGUEST_ANSWER_SECONDS=60
-# A question before its /init listens is lost.
+# A question before its /init listens is lost. Any answer will do then: a slow machine may
+# take longer for one than the time after which the next question is put.
 MGUEST_BOOT_ANSWER_SECONDS=2
 # Memory of the machine besides the pool, which the agent pins.
 MGUEST_MB=200
@@ -71,7 +72,7 @@ mguest_clean() {
 }
 
 mguest_start() {
-	local tries said MGUEST_ANSWER_SECONDS=$MGUEST_BOOT_ANSWER_SECONDS
+	local tries said MGUEST_ANSWER_SECONDS=$MGUEST_BOOT_ANSWER_SECONDS mguest_answer='*'
 	local -a qemu_args
 	mkfifo "$run_dir"/{ctl,cmd}$MGUEST.{in,out}
 	qemu_machine $MGUEST "$(mguest_mb)" "$run_dir/initrd-mguest" MNODE=1
@@ -90,16 +91,19 @@ mguest_start() {
 	return 1
 }
 
-# mguest_ask VERB [OPTION]...: prints the agent's answer; the status is odrpctl's.
+# mguest_ask VERB [OPTION]...: prints the agent's answer, or one to an earlier question if
+# mguest_answer is "*"; the status is odrpctl's.
 mguest_ask() {
 	local id=$RANDOM$RANDOM fd word rest status
+	local answer=${mguest_answer:-$id}
 	exec {fd}<>"$run_dir/ctl$MGUEST.out"
 	echo "$id $*" 1<>"$run_dir/ctl$MGUEST.in"
 	while read -r -t "$MGUEST_ANSWER_SECONDS" -u "$fd" word rest; do
+		# shellcheck disable=SC2254  # a pattern
 		case "$word $rest" in
-		"answer $id "*)
+		"answer "$answer\ *)
 			exec {fd}<&-
-			rest=${rest#"$id "}
+			rest=${rest#* }
 			status=${rest%% *}
 			echo "${rest#"$status"}"
 			return "$status"
