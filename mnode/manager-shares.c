@@ -185,14 +185,14 @@ static uint64_t whole_slabs(uint64_t pages)
 	return pages - pages % ODRP_WIRE_SLAB_PAGES;
 }
 
-/* Pages that the session may have to give to others: all of them when it has ended. Pages of
- * slabs that are cut are on their way. */
+/* Pages that the session may have to give to others: all of them when it has ended, but none
+ * while one of its chains does not stop. Pages of slabs that are cut are on their way. */
 static uint64_t idle_pages(const struct sess *s)
 {
 	uint64_t apart = s->armed + s->astray + s->lease.slack;
 
 	if (!sess_is_live(s))
-		return s->lent;
+		return sess_unstopped(s) ? 0 : s->lent;
 	return lease_idle(&s->lease, s->lent > apart ? s->lent - apart : 0);
 }
 

@@ -593,6 +593,45 @@ static void test_drop_fails(void **state)
 	bed_close(&bed);
 }
 
+static int qp_stays(struct nic *nic, uint32_t qpn)
+{
+	return -EBUSY;
+}
+
+/* Pages of a session whose chains do not stop come back to nobody: a node that asks for slabs
+ * gets those that there are, and does not wait for these. */
+static void test_no_room_of_unstopped(void **state)
+{
+	struct bed_options o;
+
+	bed_options(&o);
+	o.conf.translate = CONF_TRANSLATE_DIRECT;
+	o.conf.pool = POOL << ODRP_WIRE_LOG_SLAB;
+	o.conf.store_pages = 64;
+	bed_open(&bed, &o, 2);
+	bed.nodes[0].cfg.asks = bed.nodes[1].cfg.asks = true;
+	bed.nodes[1].cfg.direct = false;
+	pieces(POOL - 2);
+	bed_connect(&bed, 1, 2 * SLAB, 1, 7);
+	bed.nodes[1].want = 2 * SLAB;
+	bed_pass(&bed, 700);
+	assert_int_equal(info_of(1).lease, 2 * SLAB);
+	real = bed.nic->ops;
+	wrapped = *real;
+	wrapped.qp_error = wrapped.qp_destroy = qp_stays;
+	bed.nic->ops = &wrapped;
+	manager_kill(&bed.m, sess_of(1), WHY_EVICTED);
+	bed_pass(&bed, 200);
+	assert_int_equal(bed.m.nr_sess, 1);
+	assert_true(sess_unstopped(bed.m.sess[0]));
+	connect_slabs(0, 6);
+	bed.nodes[0].want = 6 * SLAB;
+	bed_pass(&bed, 700);
+	assert_int_equal(info_of(0).lease, 2 * SLAB);
+	bed.nic->ops = real;
+	bed_close(&bed);
+}
+
 /* A compute node that does not know slabs has chains. */
 static void test_chains_too(void **state)
 {
@@ -633,6 +672,7 @@ int main(void)
 		cmocka_unit_test(test_bad_record),
 		cmocka_unit_test(test_cut_fails),
 		cmocka_unit_test(test_drop_fails),
+		cmocka_unit_test(test_no_room_of_unstopped),
 		cmocka_unit_test(test_chains_too),
 	};
 
