@@ -81,11 +81,20 @@ static void test_others(void **state)
 	assert_string_equal(far_strerror(0), "no error");
 }
 
+/* A space and a service of RPC are refused with the same error: the sentence names both. */
+static void test_refused(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(far_strerror(-ECONNREFUSED), "service"));
+	assert_non_null(strstr(far_strerror(-ECONNREFUSED), "serves no spaces"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_headers),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
