@@ -234,11 +234,8 @@ static void stalled_retry(struct mem_qset *mine)
 /* RECVs go to a queue of their own, so a list has nothing else. */
 static int post_recv(struct mem_qset *mine, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
-	int err = far_wr_check_recv(wr, nr);
+	int err = mine->calls ? mem_link_recv(mine->calls, idx, wr, nr) : -ENOTCONN;
 
-	if (err)
-		return err;
-	err = mine->calls ? mem_link_recv(mine->calls, idx, wr, nr) : -ENOTCONN;
 	if (!err)
 		far_wr_count(&mine->stats, wr, nr);
 	return err;
@@ -247,28 +244,21 @@ static int post_recv(struct mem_qset *mine, unsigned idx, const struct far_wr *w
 int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
 	struct mem_qset *mine = qset_of(qset);
-	struct mem_queue *queue;
+	struct mem_queue *queue = idx < mine->nr_peers ? &mine->queue[idx] : NULL;
+	struct far_wr_queue to = { .exists = false };
 	unsigned i;
-	int err;
+	int where;
 
-	if (idx >= mine->nr_peers)
-		return -EINVAL;
-	if (!nr)
-		return 0;
-	if (nr > mine->depth)
-		return -E2BIG;
-	err = far_wr_check(wr, nr, qset->nic->ops->caps);
-	if (err)
-		return err;
-	if (far_wr_has(wr, nr, FAR_NIC_RECV))
+	if (queue)
+		to = (struct far_wr_queue) {
+			true, queue->connected, queue->link != NULL,
+			queue->posted - queue->freed, mine->depth,
+		};
+	where = far_wr_check_post(&to, wr, nr, qset->nic->ops->caps);
+	if (where == FAR_WR_TO_RECVS)
 		return post_recv(mine, idx, wr, nr);
-	queue = &mine->queue[idx];
-	if (!queue->connected)
-		return -ENOTCONN;
-	if (!queue->link && far_wr_has(wr, nr, FAR_NIC_WRITE_IMM))
-		return -EOPNOTSUPP;
-	if (queue->posted - queue->freed + nr > mine->depth)
-		return -EAGAIN;
+	if (where != FAR_WR_TO_QUEUE)
+		return where;
 	for (i = 0; i < nr; i++)
 		queue_put(queue, &wr[i]);
 	far_wr_count(&mine->stats, wr, nr);

@@ -276,11 +276,8 @@ void soft_qset_unhear(struct far_qset *qset, unsigned idx)
 
 static int post_recv(struct soft_qset *mine, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
-	int err = far_wr_check_recv(wr, nr);
+	int err = mine->queue[idx].recv ? soft_wire_recv(mine->queue[idx].recv, wr, nr) : -ENOTCONN;
 
-	if (err)
-		return err;
-	err = mine->queue[idx].recv ? soft_wire_recv(mine->queue[idx].recv, wr, nr) : -ENOTCONN;
 	if (!err)
 		far_wr_count(&mine->stats, wr, nr);
 	return err;
@@ -289,27 +286,20 @@ static int post_recv(struct soft_qset *mine, unsigned idx, const struct far_wr *
 int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
 	struct soft_qset *mine = qset_of(qset);
-	struct soft_queue *queue;
-	int err;
+	struct soft_queue *queue = idx < mine->nr_peers ? &mine->queue[idx] : NULL;
+	struct far_wr_queue to = { .exists = false };
+	int where, err;
 
-	if (idx >= mine->nr_peers)
-		return -EINVAL;
-	if (!nr)
-		return 0;
-	if (nr > mine->depth)
-		return -E2BIG;
-	err = far_wr_check(wr, nr, qset->nic->ops->caps);
-	if (err)
-		return err;
-	if (far_wr_has(wr, nr, FAR_NIC_RECV))
+	if (queue)
+		to = (struct far_wr_queue) {
+			true, queue->connected, queue->wire != NULL,
+			queue->ring.posted - queue->ring.freed, mine->depth,
+		};
+	where = far_wr_check_post(&to, wr, nr, qset->nic->ops->caps);
+	if (where == FAR_WR_TO_RECVS)
 		return post_recv(mine, idx, wr, nr);
-	queue = &mine->queue[idx];
-	if (!queue->connected)
-		return -ENOTCONN;
-	if (!queue->wire && far_wr_has(wr, nr, FAR_NIC_WRITE_IMM))
-		return -EOPNOTSUPP;
-	if (!far_ring_has_room(&queue->ring, mine->depth, nr))
-		return -EAGAIN;
+	if (where != FAR_WR_TO_QUEUE)
+		return where;
 	err = soft_queue_post(queue, wr, nr, qset->pushes ? &qset->put_off : NULL);
 	if (!err)
 		far_wr_count(&mine->stats, wr, nr);

@@ -53,22 +53,38 @@ int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps)
 	return err;
 }
 
-bool far_wr_has(const struct far_wr *wr, unsigned nr, enum far_nic_op op)
+static unsigned count_of(const struct far_wr *wr, unsigned nr, enum far_nic_op op)
 {
-	while (nr--)
-		if (wr[nr].op == op)
-			return true;
-	return false;
-}
-
-int far_wr_check_recv(const struct far_wr *wr, unsigned nr)
-{
-	unsigned i;
+	unsigned i, found = 0;
 
 	for (i = 0; i < nr; i++)
-		if (wr[i].op != FAR_NIC_RECV)
-			return -EINVAL;
-	return 0;
+		found += wr[i].op == op;
+	return found;
+}
+
+int far_wr_check_post(const struct far_wr_queue *queue, const struct far_wr *wr, unsigned nr,
+		      unsigned caps)
+{
+	unsigned recvs;
+	int err;
+
+	if (!queue->exists)
+		return -EINVAL;
+	if (!nr)
+		return FAR_WR_NOWHERE;
+	if (nr > queue->depth)
+		return -E2BIG;
+	err = far_wr_check(wr, nr, caps);
+	if (err)
+		return err;
+	recvs = count_of(wr, nr, FAR_NIC_RECV);
+	if (recvs)
+		return recvs == nr ? FAR_WR_TO_RECVS : -EINVAL;
+	if (!queue->connected)
+		return -ENOTCONN;
+	if (!queue->calls && count_of(wr, nr, FAR_NIC_WRITE_IMM))
+		return -EOPNOTSUPP;
+	return queue->used + nr > queue->depth ? -EAGAIN : FAR_WR_TO_QUEUE;
 }
 
 void far_wr_lose(const struct far_wr *wr, int status, uint64_t dice)

@@ -11,10 +11,31 @@
  */
 int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps);
 
-/* True if one of the operations is of that kind. */
-bool far_wr_has(const struct far_wr *wr, unsigned nr, enum far_nic_op op);
-/* RECVs go to a queue of their own. -EINVAL: the list has something else. */
-int far_wr_check_recv(const struct far_wr *wr, unsigned nr);
+/**
+ * struct far_wr_queue - what a list is to be posted to
+ * @exists:	false: no peer has the number, and the rest means nothing
+ * @connected:	takes operations
+ * @calls:	the peer is a program, which takes WRITE_IMM
+ * @used:	operations that keep their places
+ * @depth:	places
+ */
+struct far_wr_queue {
+	bool exists, connected, calls;
+	uint32_t used, depth;
+};
+
+/* Where a list goes. RECVs have a queue of their own. */
+enum { FAR_WR_NOWHERE, FAR_WR_TO_QUEUE, FAR_WR_TO_RECVS };
+
+/*
+ * Makes the checks of far_nic_ops.post() for a queue set of connections, in the order in which
+ * post() promises them: the number, the length of the list, the operations (far_wr_check()),
+ * and, unless they are RECVs, connection and room. Returns where the list goes
+ * (FAR_WR_NOWHERE: it is empty), or the errno of post(). The caller checks what its RECVs
+ * need.
+ */
+int far_wr_check_post(const struct far_wr_queue *queue, const struct far_wr *wr, unsigned nr,
+		      unsigned caps);
 
 /*
  * Overwrites the local memory of an operation that has failed with status, since its
