@@ -14,14 +14,13 @@
 
 #include "../base/hist.h"
 #include "../nic/sim/sim.h"
-#include "../paper/datagram.h"
 #include "../rpc/client.h"
 #include "../rpc/server.h"
+#include "rpc_datagram.h"
 
 #define TIMEOUT_NS	UINT64_C(100000000000)
 #define BASELINE_ACTIVE	UINT32_MAX	/* the baselines schedule nothing */
 #define LARGE_ONE_IN	10u		/* threads, with --large */
-#define DATAGRAM_RECVS	4096u		/* of each of the server's threads, as eRPC has */
 #define COUNTED		16u		/* responses that a thread counts at a time, at most */
 #define COUNTS		64u		/* times that a thread counts, at least */
 #define STEADY		.05		/* by how much the halves of a run may differ */
@@ -56,13 +55,15 @@ struct run {
 	struct far_sim *sim;
 	struct far_nic **nic;		/* the server's, then each client's */
 	struct far_rpc_server *server;
-	struct datagram_server *datagrams;
+	struct datagram_server *datagrams;	/* of this process */
+	struct rpc_datagram_server there;	/* in this process or another one */
 	struct rpc_index *index;	/* the server's, or NULL */
 	struct far_rpc **rpc;
 	struct worker *worker;
 	unsigned nr;			/* workers */
 	uint64_t done;			/* responses; atomic */
 	uint64_t begin, half, end;	/* when so many were done; 0: not yet; atomic */
+	int err;			/* the first of a thread; atomic */
 	char service[FAR_SERVICE_MAX + 1];
 };
 
@@ -81,6 +82,11 @@ static int echo(void *arg, const void *request, size_t len, void *response, size
 {
 	*ret_len = echo_datagram(arg, request, len, response);
 	return 0;
+}
+
+static bool is_datagram(const struct run *run)
+{
+	return run->bench->variant == RPC_DATAGRAM;
 }
 
 int rpc_variant_parse(const char *name, enum rpc_variant *ret_variant)
@@ -274,7 +280,7 @@ static int worker_datagrams(struct worker *worker)
 	unsigned nr = worker->cn * run->bench->threads + worker->idx;
 	struct datagram_client *client;
 	int err = datagram_join(run->nic[1 + worker->cn],
-				datagram_address(run->datagrams, nr), &client);
+				run->there.address[nr % run->there.nr], &client);
 
 	if (err)
 		return err;
@@ -287,12 +293,15 @@ static int worker_datagrams(struct worker *worker)
 static void worker_run(void *arg)
 {
 	struct worker *worker = arg;
-	int err = worker->run->datagrams ? worker_datagrams(worker) : worker_rpc(worker);
+	int err = is_datagram(worker->run) ? worker_datagrams(worker) : worker_rpc(worker), none = 0;
 
 	worker->errors += err != 0;
+	if (!err)
+		return;
+	__atomic_compare_exchange_n(&worker->run->err, &none, err, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 	/* The others would wait for this one's share for ever. */
-	if (err)
-		__atomic_store_n(&worker->run->end, UINT64_MAX, __ATOMIC_RELEASE);
+	__atomic_store_n(&worker->run->end, UINT64_MAX, __ATOMIC_RELEASE);
 }
 
 static int run_open_sim(struct run *run, char *why, size_t why_len)
@@ -333,6 +342,25 @@ static int run_index(struct run *run, char *why, size_t why_len)
 					   bench->index_ns, why, why_len, &run->index) : 0;
 }
 
+/* Starts a server of datagrams, or asks one of another process where it is. */
+static int datagrams_begin(struct run *run)
+{
+	const struct rpc_bench *bench = run->bench;
+	unsigned i;
+	int err;
+
+	if (bench->node)
+		return rpc_datagram_ask(run->nic[1], bench->node, bench->service, &run->there);
+	err = datagram_serve(run->nic[0], bench->server_threads, RPC_DATAGRAM_RECVS,
+			     echo_datagram, bench, &run->datagrams);
+	if (err)
+		return err;
+	run->there.nr = bench->server_threads;
+	for (i = 0; i < run->there.nr; i++)
+		run->there.address[i] = datagram_address(run->datagrams, i);
+	return 0;
+}
+
 static int run_serve(struct run *run)
 {
 	static far_rpc_fn *const handlers[] = { echo };
@@ -347,9 +375,8 @@ static int run_serve(struct run *run)
 		.active = bench->variant == RPC_COMBINE && bench->place ? 0 : BASELINE_ACTIVE,
 	};
 
-	if (bench->variant == RPC_DATAGRAM)
-		return datagram_serve(run->nic[0], bench->server_threads, DATAGRAM_RECVS,
-				      echo_datagram, bench, &run->datagrams);
+	if (is_datagram(run))
+		return datagrams_begin(run);
 	if (bench->node) {
 		snprintf(run->service, sizeof(run->service), "%s", bench->service);
 		return 0;
@@ -370,7 +397,7 @@ static int run_connect(struct run *run)
 	unsigned i;
 	int err = 0;
 
-	if (run->datagrams)
+	if (is_datagram(run))
 		return 0;
 	for (i = 0; i < bench->cns && !err; i++) {
 		err = rpc_connect_nic(run->nic[1 + i], &attr, &run->rpc[i]);
@@ -426,7 +453,7 @@ static struct far_rpc_stats run_counts(struct run *run, struct rpc_bench_result 
 	struct far_rpc_stats stats, sum = { 0 };
 	unsigned i;
 
-	for (i = 0; i < run->bench->cns && !run->datagrams; i++) {
+	for (i = 0; i < run->bench->cns && !is_datagram(run); i++) {
 		far_rpc_stats(run->rpc[i], &stats);
 		counts_add(&sum, &stats);
 	}
@@ -491,6 +518,7 @@ static void run_result(struct run *run, struct rpc_bench_result *result)
 	result->client_memory = sum.memory;
 	result->qps = bench_qps(run->bench);
 	result->is_model = run->sim != NULL;
+	result->err = run->err;
 	result->ops = all->count;
 	result->mops = mops(all->count, run->begin, run->end);
 	result->small_mops = mops(small, run->begin, run->end);
@@ -538,6 +566,17 @@ static int run_alloc(struct run *run)
 	return run->nic && run->rpc && run->worker ? 0 : -ENOMEM;
 }
 
+static void err_tell(const struct run *run, int err, char *why, size_t why_len)
+{
+	const struct rpc_bench *bench = run->bench;
+
+	if (is_datagram(run) && bench->node && err == -ENOSYS)
+		snprintf(why, why_len, "service \"%s\" at \"%s\" has no datagrams: expected one "
+			 "of \"far rpc serve --datagrams\"", bench->service, bench->node);
+	else
+		snprintf(why, why_len, "%s: %s", bench->nic, far_strerror(err));
+}
+
 int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 		  struct rpc_bench_result *ret_result)
 {
@@ -563,6 +602,6 @@ int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 	if (run.index)
 		rpc_index_free(run.index, &ret_result->index);
 	if (err && !why[0])
-		snprintf(why, why_len, "%s: %s", bench->nic, strerror(-err));
+		err_tell(&run, err, why, why_len);
 	return err;
 }

@@ -52,6 +52,7 @@ struct rpc_bench_result {
 	double receive_share;		/* of the server's time: posting RECVs and polling; NAN */
 	uint64_t again;			/* datagrams that were sent again */
 	uint64_t head_reads, sleeps, errors;
+	int err;			/* the first of errors */
 	uint64_t client_memory;		/* bytes of rings of one client */
 	unsigned qps;			/* of each client */
 	struct rpc_index_times index;

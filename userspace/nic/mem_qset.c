@@ -251,8 +251,9 @@ int mem_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr, unsig
 
 	if (queue)
 		to = (struct far_wr_queue) {
-			true, queue->connected, queue->link != NULL,
-			queue->posted - queue->freed, mine->depth,
+			.exists = true, .connected = queue->connected,
+			.calls = queue->link != NULL, .used = queue->posted - queue->freed,
+			.depth = mine->depth,
 		};
 	where = far_wr_check_post(&to, wr, nr, qset->nic->ops->caps);
 	if (where == FAR_WR_TO_RECVS)

@@ -337,7 +337,9 @@ static int share_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	struct share_set *set;
 	int err;
 
-	if (!attr->nr_peers || !attr->depth || attr->depth > 32768 || attr->datagrams)
+	if (attr->datagrams)
+		return -EOPNOTSUPP;
+	if (!attr->nr_peers || !attr->depth || attr->depth > 32768)
 		return -EINVAL;
 	mine = qset_make(nic, attr);
 	if (!mine)
@@ -449,8 +451,10 @@ int far_nic_share(struct far_nic *nic, unsigned nr)
 	share->inner = nic->ops;
 	share->nr = nr;
 	pthread_mutex_init(&share->lock, NULL);
-	share->ops.caps &= ~(FAR_NIC_CAP_SHARED | FAR_NIC_CAP_IMM | FAR_NIC_CAP_MSG);
+	share->ops.caps &= ~(FAR_NIC_CAP_SHARED | FAR_NIC_CAP_IMM | FAR_NIC_CAP_MSG |
+			     FAR_NIC_CAP_DATAGRAMS);
 	share->ops.call = NULL;
+	share->ops.address = NULL;
 	share->ops.close = share_close;
 	share->ops.detach = share_detach;
 	share->ops.qset_new = share_qset_new;

@@ -406,6 +406,41 @@ int verbs_mr_new(struct verbs_nic *verbs, struct ibv_pd *pd, void *addr, size_t 
 	return 0;
 }
 
+/* With the lock. The registration of the operation's memory; NULL: there is none. */
+static const struct verbs_mr *mr_of(const struct verbs_nic *verbs, const struct far_wr *wr)
+{
+	const struct verbs_mr *mr = verbs->mrs;
+
+	while (mr && mr->mr->lkey != wr->lkey)
+		mr = mr->next;
+	return mr;
+}
+
+static bool mr_holds(const struct verbs_mr *mr, const struct far_wr *wr)
+{
+	uintptr_t at = (uintptr_t)wr->local, start = (uintptr_t)mr->mr->addr;
+
+	return at >= start && at - start <= mr->mr->length &&
+	       wr->len <= mr->mr->length - (at - start);
+}
+
+bool verbs_mrs_hold(struct verbs_nic *verbs, const struct far_wr *wr, unsigned nr)
+{
+	const struct verbs_mr *mr = NULL;
+	bool held = true;
+	unsigned i;
+
+	pthread_mutex_lock(&verbs->lock);
+	for (i = 0; i < nr && held; i++) {
+		/* Mostly all are in the same memory. */
+		if (!mr || wr[i].lkey != mr->mr->lkey)
+			mr = mr_of(verbs, &wr[i]);
+		held = mr && mr_holds(mr, &wr[i]);
+	}
+	pthread_mutex_unlock(&verbs->lock);
+	return held;
+}
+
 static int mr_reg(struct far_nic *nic, void *addr, size_t len, uint32_t *ret_lkey)
 {
 	struct verbs_nic *verbs = verbs_nic_of(nic);
@@ -435,7 +470,7 @@ const struct far_nic_ops far_verbs_ops = {
 	.name = "verbs",
 	.summary = "an RDMA device, over libibverbs and librdmacm",
 	.caps = FAR_NIC_CAP_PEER_DEATH | FAR_NIC_CAP_BOUNDS | FAR_NIC_CAP_LOCKS |
-		FAR_NIC_CAP_IMM,
+		FAR_NIC_CAP_IMM | FAR_NIC_CAP_DATAGRAMS,
 	.call = &verbs_call_ops,
 	.open = verbs_open,
 	.close = verbs_close,
@@ -461,6 +496,7 @@ const struct far_nic_ops far_verbs_ops = {
 	.fd_disarm = verbs_qset_fd_disarm,
 	.thread_start = far_real_thread_start,
 	.thread_join = far_real_thread_join,
+	.address = verbs_qset_address,
 	.stats = verbs_qset_stats,
 	.explain = verbs_qset_explain,
 };

@@ -109,12 +109,12 @@ static int qp_try(struct rdma_cm_id *id, const struct verbs_qp_conf *conf,
 	struct ibv_qp_init_attr attr = {
 		.send_cq = conf->cq,
 		.recv_cq = conf->recv_cq ? conf->recv_cq : conf->cq,
-		.qp_type = IBV_QPT_RC,
+		.qp_type = conf->datagrams ? IBV_QPT_UD : IBV_QPT_RC,
 		.cap = {
 			.max_send_wr = conf->depth,
 			.max_recv_wr = conf->nr_recvs ? conf->nr_recvs : 1,
 			.max_send_sge = 1,
-			.max_recv_sge = 1,
+			.max_recv_sge = conf->datagrams ? 2 : 1,
 			.max_inline_data = max_inline,
 		},
 	};

@@ -9,6 +9,8 @@
  *	verbs_doorbell.c	a queue set's doorbell and completion queue
  *	verbs_queue.c	one queue of a set: connecting, posting, completions
  *	verbs_qset.c	queue sets: posting, polling, waiting
+ *	verbs_datagram.c	datagrams: the queue pair of a queue set of them, and its RECVs
+ *	verbs_way.c	ways of datagrams to other hosts
  *	verbs_wire.c	connections between programs, and their windows
  *	verbs_listen.c	services, and calls of them
  */
@@ -124,6 +126,7 @@ struct verbs_qp_conf {
 	struct ibv_cq *recv_cq;	/* NULL: cq */
 	unsigned depth;
 	unsigned nr_recvs;	/* 0: none are posted */
+	bool datagrams;		/* not reliable, and without connection */
 	uint32_t *ret_inline;	/* gets the most bytes of inline data; may be NULL */
 	uint64_t until;		/* when now() is that, no answer is awaited any more; 0: default */
 };
@@ -189,6 +192,7 @@ void verbs_doorbell_close(struct verbs_doorbell *db);
 struct verbs_queue {
 	const struct far_regions *regions;	/* of the peer */
 	struct verbs_wire *wire;	/* NULL: the peer is a memory node */
+	struct verbs_datagram *datagram;	/* NULL: a connection */
 	struct verbs_wire *recv;	/* whose RECVs have this number; NULL: none */
 	struct verbs_conn *conn;	/* NULL: none */
 	struct ibv_qp *qp;
@@ -234,9 +238,97 @@ void verbs_queue_post(struct verbs_queue *queue, uint16_t idx, const struct far_
 int verbs_queue_link(struct verbs_nic *verbs, struct verbs_queue *queue,
 		     struct verbs_wire *wire, uint16_t serial);
 void verbs_queue_unlink(struct verbs_queue *queue);
+/* Has the queue post datagrams, until fini(). -ENOMEM. */
+int verbs_queue_open(struct verbs_nic *verbs, struct verbs_queue *queue, unsigned depth,
+		     struct verbs_datagram *datagram, uint16_t serial);
 /* Records an entry of the completion queue in the ring. */
 void verbs_queue_note(struct verbs_nic *verbs, struct verbs_queue *queue,
 		      const struct ibv_wc *wc);
+
+/* ---- datagrams (verbs_way.c, verbs_datagram.c) ---- */
+
+/*
+ * An address of datagrams: an IPv4 address of a port of RoCE v2 (32 bits), zeros (8 bits), and
+ * the number of a queue pair (24 bits).
+ */
+#define VERBS_QPN_BITS	24u
+
+static inline uint64_t verbs_address(uint32_t ip, uint32_t qpn)
+{
+	return (uint64_t)ip << 32 | qpn;
+}
+
+#define VERBS_WAYS	256u	/* buckets */
+
+struct verbs_way;
+
+/**
+ * struct verbs_ways - where datagrams of a queue set come from, and ways to other hosts
+ * @port:	of the device
+ * @gid_index:	of @ip there
+ * @ip:		in host order
+ * @packet:	bytes of the longest datagram
+ */
+struct verbs_ways {
+	struct verbs_nic *verbs;
+	uint8_t port, gid_index;
+	uint32_t ip, packet;
+	struct verbs_way *bucket[VERBS_WAYS];
+	unsigned nr;
+};
+
+/* -EAFNOSUPPORT: no port of RoCE v2 that is up has an IPv4 address, or not the one that we
+ * were given. */
+int verbs_ways_init(struct verbs_nic *verbs, struct verbs_ways *ways);
+void verbs_ways_fini(struct verbs_ways *ways);
+/* NULL: there is none. The first call for a host asks the network, and takes its time. */
+struct ibv_ah *verbs_ways_find(struct verbs_ways *ways, uint32_t ip);
+
+#define VERBS_GRH	40u	/* bytes in front of what a datagram's RECV gets */
+
+/**
+ * struct verbs_datagram - the queue pair of a queue set of datagrams
+ * @ring:	RECVs
+ * @memory:	of each record of @ring
+ * @grh:	heads of datagrams, which nobody reads: one for all RECVs
+ * @serial:	of @qp, in the queue set
+ * @hurt:	@qp has stopped, and verbs_datagram_heal() has not been called since
+ * @deaf:	RECVs have failed
+ */
+struct verbs_datagram {
+	struct verbs_ways ways;
+	struct ibv_qp *qp;
+	uint32_t max_inline;
+	struct far_ring ring;
+	struct ibv_sge *memory;
+	unsigned nr_recvs;
+	uint8_t grh[VERBS_GRH];
+	struct ibv_mr *grh_mr;
+	uint16_t serial;
+	bool hurt, deaf;
+};
+
+/* Makes the queue pair, for depth SENDs and recvs RECVs. -EAFNOSUPPORT. */
+int verbs_datagram_new(struct verbs_nic *verbs, const struct verbs_doorbell *db, unsigned depth,
+		       unsigned recvs, struct verbs_datagram **ret_datagram);
+void verbs_datagram_free(struct verbs_datagram *datagram);
+/* Names the destination of a SEND. A datagram to nobody goes, too, and is lost. */
+void verbs_datagram_name(struct verbs_datagram *datagram, uint64_t address,
+			 struct ibv_send_wr *wr);
+/* Posts RECVs. -EAGAIN, -ENOTCONN, -EINVAL: into memory that is not registered. */
+int verbs_datagram_recv(struct verbs_datagram *datagram, const struct far_wr *wr, unsigned nr);
+/*
+ * Records an entry of the completion queue of a RECV, or of a SEND that was not sent because
+ * the queue pair has stopped: false of another SEND.
+ */
+bool verbs_datagram_note(struct verbs_datagram *datagram, const struct ibv_wc *wc);
+/*
+ * A queue pair that a datagram has stopped, since it was longer than its RECV, starts again,
+ * with the RECVs that were posted. halt() is first; then the caller takes all entries of the
+ * completion queue, and calls heal() with a new serial number.
+ */
+void verbs_datagram_halt(struct verbs_datagram *datagram);
+void verbs_datagram_heal(struct verbs_datagram *datagram, uint16_t serial);
 
 /* ---- connections between programs (verbs_wire.c, verbs_listen.c) ---- */
 
@@ -314,6 +406,8 @@ void verbs_service_reject(struct far_nic *nic, struct far_caller *caller, int st
 /* Registers local memory in a domain, until mr_dereg(). */
 int verbs_mr_new(struct verbs_nic *verbs, struct ibv_pd *pd, void *addr, size_t len,
 		 uint32_t *ret_lkey);
+/* True if the local memory of all operations is registered. Any thread. */
+bool verbs_mrs_hold(struct verbs_nic *verbs, const struct far_wr *wr, unsigned nr);
 
 /* ---- queue sets (verbs_qset.c) ---- */
 
@@ -336,6 +430,7 @@ int verbs_qset_wait(struct far_qset *qset, uint64_t until);
 void verbs_qset_wake(struct far_qset *qset);
 int verbs_qset_fd_arm(struct far_qset *qset);
 void verbs_qset_fd_disarm(struct far_qset *qset);
+uint64_t verbs_qset_address(struct far_qset *qset);
 void verbs_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats);
 void verbs_qset_explain(struct far_qset *qset, const struct far_wc *wc, char *text,
 			size_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queue sets of verbs: queues, and a completion queue for all of them, and one for all wires,
- * whose queue pairs other threads make and end.
+ * whose queue pairs other threads make and end. One of datagrams has one queue.
  *
  * States of waiting; verbs_qset_wait() and verbs_qset_wake() change `state`:
  *
@@ -42,6 +42,7 @@ struct verbs_qset {
 	int bell;			/* eventfd */
 	int both;			/* epoll of bell and door.channel; 0: not made yet */
 	struct verbs_doorbell db;
+	struct verbs_datagram *datagram;	/* NULL: a queue set of connections */
 	struct ibv_cq *wire_cq;		/* NULL: not made yet; atomic */
 	unsigned nr_wires;		/* numbers of wires, each with room for depth entries */
 	unsigned wire_room;		/* for how many the completion queue has room */
@@ -68,9 +69,13 @@ static int attr_check(const struct verbs_nic *verbs, const struct far_qset_attr 
 	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
 	    attr->depth > 32768)
 		return -EINVAL;
-	if (attr->doorbell == FAR_DOORBELL_CONTEXT || attr->datagrams)
+	if (attr->datagrams && (attr->nr_peers > 1 || attr->group != FAR_NIC_OWN ||
+				!attr->recvs || attr->recvs > 32768))
+		return -EINVAL;
+	if (attr->doorbell == FAR_DOORBELL_CONTEXT)
 		return -EOPNOTSUPP;
-	if (attr->depth > (unsigned)verbs->attr.max_qp_wr)
+	if (attr->depth > (unsigned)verbs->attr.max_qp_wr ||
+	    (attr->datagrams && attr->recvs > (unsigned)verbs->attr.max_qp_wr))
 		return -ENOMEM;
 	return 0;
 }
@@ -99,6 +104,27 @@ static void qset_free(struct verbs_qset *mine)
 	free(mine);
 }
 
+static uint16_t serial_next(struct verbs_qset *mine)
+{
+	mine->serial = (mine->serial + 1) % VERBS_SERIALS;
+	return mine->serial;
+}
+
+/* Makes the one queue of a queue set of datagrams. */
+static int datagrams_begin(struct verbs_qset *mine, unsigned recvs)
+{
+	struct verbs_nic *verbs = qset_nic(mine);
+	int err = verbs_doorbell_cq(verbs, (uint64_t)mine->depth + recvs, &mine->db);
+
+	if (!err)
+		err = verbs_datagram_new(verbs, &mine->db, mine->depth, recvs, &mine->datagram);
+	if (err)
+		return err;
+	mine->datagram->serial = serial_next(mine);
+	return verbs_queue_open(verbs, &mine->queue[0], mine->depth, mine->datagram,
+				mine->datagram->serial);
+}
+
 int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 		   struct far_qset **ret_qset)
 {
@@ -122,8 +148,12 @@ int verbs_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	if (err)
 		goto close_bell;
 	mine->stats.shared_doorbell = !mine->db.td;
-	*ret_qset = &mine->qset;
-	return 0;
+	err = attr->datagrams ? datagrams_begin(mine, attr->recvs) : 0;
+	if (err)
+		verbs_qset_free(&mine->qset);
+	else
+		*ret_qset = &mine->qset;
+	return err;
 
 close_bell:
 	own_fd_close(mine->bell);
@@ -137,6 +167,8 @@ void verbs_qset_free(struct far_qset *qset)
 	struct verbs_qset *mine = qset_of(qset);
 	unsigned i;
 
+	if (mine->datagram)
+		verbs_datagram_free(mine->datagram);
 	for (i = 0; i < mine->nr_peers; i++)
 		verbs_queue_fini(qset_nic(mine), &mine->queue[i]);
 	if (mine->both)
@@ -178,6 +210,16 @@ int verbs_qset_wire_cq(struct far_qset *qset, struct ibv_cq **ret_cq)
 
 /* ---- completions ---- */
 
+/* The same of a queue set of datagrams. */
+static void datagram_note(struct verbs_qset *mine, const struct ibv_wc *wc, uint16_t serial)
+{
+	if (mine->datagram->serial != serial)
+		return;
+	if (!verbs_datagram_note(mine->datagram, wc))
+		verbs_queue_note(qset_nic(mine), &mine->queue[0], wc);
+	mine->more = true;
+}
+
 /* Records an entry. Ignores entries of destroyed queue pairs. */
 static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
 {
@@ -187,6 +229,10 @@ static void wc_note(struct verbs_qset *mine, const struct ibv_wc *wc)
 	if (idx >= mine->nr_peers)
 		return;
 	queue = &mine->queue[idx];
+	if (mine->datagram) {
+		datagram_note(mine, wc, serial);
+		return;
+	}
 	if (wc->wr_id & VERBS_WR_RECV) {
 		if (!queue->recv || queue->recv->recv_serial != serial)
 			return;
@@ -220,11 +266,28 @@ static struct ibv_cq *wire_cq_of(const struct verbs_qset *mine)
 	return __atomic_load_n(&mine->wire_cq, __ATOMIC_ACQUIRE);
 }
 
+/* Starts the queue pair of datagrams again. What was to be sent is lost. */
+static int datagram_heal(struct verbs_qset *mine)
+{
+	struct verbs_queue *queue = &mine->queue[0];
+	int err;
+
+	verbs_datagram_halt(mine->datagram);
+	err = cq_drain_one(mine, mine->db.cq);
+	queue->ring.done = queue->ring.posted;
+	queue->serial = serial_next(mine);
+	verbs_datagram_heal(mine->datagram, queue->serial);
+	queue->connected &= !mine->datagram->deaf;
+	return err;
+}
+
 /* Takes all entries of the completion queues. */
 static int cq_drain(struct verbs_qset *mine)
 {
 	int err = cq_drain_one(mine, mine->db.cq);
 
+	if (!err && mine->datagram && mine->datagram->hurt)
+		err = datagram_heal(mine);
 	return err ? err : cq_drain_one(mine, wire_cq_of(mine));
 }
 
@@ -245,6 +308,8 @@ int verbs_qset_poll(struct far_qset *qset, struct far_wc *wc, unsigned max)
 		nr += far_ring_take(&queue->ring, idx, wc + nr, max - nr);
 		if (queue->recv)
 			nr += far_ring_take(&queue->recv->ring, idx, wc + nr, max - nr);
+		if (queue->datagram)
+			nr += far_ring_take(&queue->datagram->ring, idx, wc + nr, max - nr);
 	}
 	mine->turn = (mine->turn + 1) % mine->nr_peers;
 	mine->more = nr == max;
@@ -258,19 +323,13 @@ static int queue_get(struct verbs_qset *mine, unsigned idx, struct verbs_queue *
 {
 	struct verbs_queue *queue;
 
-	if (idx >= mine->nr_peers)
+	if (idx >= mine->nr_peers || mine->datagram)
 		return -EINVAL;
 	queue = &mine->queue[idx];
 	if (queue->wire)
 		return -EISCONN;
 	*ret_queue = queue;
 	return queue->ring.rec ? 0 : verbs_queue_init(qset_nic(mine), queue, mine->depth);
-}
-
-static uint16_t serial_next(struct verbs_qset *mine)
-{
-	mine->serial = (mine->serial + 1) % VERBS_SERIALS;
-	return mine->serial;
 }
 
 int verbs_qset_connect(struct far_qset *qset, unsigned idx, const struct far_peer *peer)
@@ -348,7 +407,7 @@ int verbs_qset_hear(struct far_qset *qset, unsigned idx, struct verbs_wire *wire
 	struct verbs_qset *mine = qset_of(qset);
 	int err;
 
-	if (idx >= mine->nr_peers)
+	if (idx >= mine->nr_peers || mine->datagram)
 		return -EINVAL;
 	if (mine->queue[idx].recv)
 		return -EISCONN;
@@ -382,8 +441,12 @@ static bool lengths_ok(const struct verbs_nic *verbs, const struct far_wr *wr, u
 
 static int post_recv(struct verbs_qset *mine, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
-	int err = mine->queue[idx].recv ? verbs_wire_recv(mine->queue[idx].recv, wr, nr) : -ENOTCONN;
+	int err = -ENOTCONN;
 
+	if (mine->datagram)
+		err = verbs_datagram_recv(mine->datagram, wr, nr);
+	else if (mine->queue[idx].recv)
+		err = verbs_wire_recv(mine->queue[idx].recv, wr, nr);
 	if (!err)
 		far_wr_count(&mine->stats, wr, nr);
 	return err;
@@ -398,8 +461,10 @@ int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr
 
 	if (queue)
 		to = (struct far_wr_queue) {
-			true, queue->connected, queue->wire != NULL,
-			queue->ring.posted - queue->ring.freed, mine->depth,
+			.exists = true, .connected = queue->connected,
+			.calls = queue->wire != NULL, .used = queue->ring.posted - queue->ring.freed,
+			.depth = mine->depth,
+			.packet = mine->datagram ? mine->datagram->ways.packet : 0,
 		};
 	where = far_wr_check_post(&to, wr, nr, qset->nic->ops->caps);
 	if (where == FAR_WR_TO_RECVS)
@@ -557,7 +622,14 @@ void verbs_qset_wake(struct far_qset *qset)
 		eventfd_write(mine->bell, 1);
 }
 
-/* ---- statistics and messages ---- */
+/* ---- addresses, statistics and messages ---- */
+
+uint64_t verbs_qset_address(struct far_qset *qset)
+{
+	const struct verbs_datagram *datagram = qset_of(qset)->datagram;
+
+	return verbs_address(datagram->ways.ip, datagram->qp->qp_num);
+}
 
 void verbs_qset_stats(struct far_qset *qset, struct far_qset_stats *ret_stats)
 {

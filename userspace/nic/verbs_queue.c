@@ -112,6 +112,22 @@ int verbs_queue_link(struct verbs_nic *verbs, struct verbs_queue *queue,
 	return 0;
 }
 
+int verbs_queue_open(struct verbs_nic *verbs, struct verbs_queue *queue, unsigned depth,
+		     struct verbs_datagram *datagram, uint16_t serial)
+{
+	int err = verbs_queue_init(verbs, queue, depth);
+
+	if (err)
+		return err;
+	queue->max_inline = datagram->max_inline;
+	err = copies_make(verbs->pd, queue);
+	if (err)
+		return err;
+	queue->datagram = datagram;
+	queue_begin(queue, datagram->qp, NULL, serial);
+	return 0;
+}
+
 void verbs_queue_unlink(struct verbs_queue *queue)
 {
 	queue->wire = NULL;
@@ -126,9 +142,13 @@ void verbs_queue_unlink(struct verbs_queue *queue)
 
 /* ---- posting ---- */
 
-static void wr_name_op(const struct far_wr *from, uint64_t addr, uint32_t rkey,
+static void wr_name_op(const struct verbs_queue *queue, const struct far_wr *from,
 		       struct ibv_send_wr *wr)
 {
+	const struct far_region *region = far_regions_of(queue->regions, from->remote);
+	uint64_t addr = region->addr + (from->remote - region->start);
+	uint32_t rkey = region->rkey;
+
 	switch (from->op) {
 	case FAR_NIC_CAS:
 	case FAR_NIC_FAA:
@@ -177,14 +197,15 @@ static void wr_fill(const struct verbs_queue *queue, uint16_t idx,
 		    const struct far_wr *from, uint32_t at, struct ibv_send_wr *wr,
 		    struct ibv_sge *sge)
 {
-	const struct far_region *region = far_regions_of(queue->regions, from->remote);
-
 	*wr = (struct ibv_send_wr) {
 		.wr_id = verbs_wr_id(queue->serial, idx, at),
 		.send_flags = (from->flags & FAR_WR_SIGNALED ? IBV_SEND_SIGNALED : 0) |
 			      (from->flags & FAR_WR_FENCE ? IBV_SEND_FENCE : 0),
 	};
-	wr_name_op(from, region->addr + (from->remote - region->start), region->rkey, wr);
+	if (queue->datagram)
+		verbs_datagram_name(queue->datagram, from->remote, wr);
+	else
+		wr_name_op(queue, from, wr);
 	wr_name_data(queue, from, at, wr, sge);
 }
 
@@ -231,7 +252,7 @@ static int status_of(struct verbs_nic *verbs, const struct verbs_queue *queue,
 		return -ETIMEDOUT;
 	case IBV_WC_WR_FLUSH_ERR:
 		/* A flush without an earlier error: the peer has ended the connection. */
-		return queue_over(verbs, queue) ? -EHOSTDOWN : -EIO;
+		return !queue->datagram && queue_over(verbs, queue) ? -EHOSTDOWN : -EIO;
 	default:
 		return -EIO;
 	}

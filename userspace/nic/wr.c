@@ -62,6 +62,28 @@ static unsigned count_of(const struct far_wr *wr, unsigned nr, enum far_nic_op o
 	return found;
 }
 
+/* RECVs of datagrams have memory. */
+static int check_datagram(const struct far_wr *wr, enum far_nic_op op, uint32_t packet)
+{
+	uint8_t flags = op == FAR_NIC_RECV ? FAR_WR_SIGNALED : ANY_FLAG;
+
+	if (wr->op != op || wr->flags & ~flags || wr->len > FAR_NIC_MAX_LEN ||
+	    (wr->flags & FAR_WR_INLINE && wr->len > FAR_NIC_MAX_INLINE))
+		return -EINVAL;
+	return op == FAR_NIC_SEND && wr->len > packet ? -EMSGSIZE : 0;
+}
+
+int far_wr_check_datagrams(const struct far_wr *wr, unsigned nr, uint32_t packet)
+{
+	enum far_nic_op op = nr && wr[0].op == FAR_NIC_RECV ? FAR_NIC_RECV : FAR_NIC_SEND;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++)
+		err = check_datagram(&wr[i], op, packet);
+	return err;
+}
+
 int far_wr_check_post(const struct far_wr_queue *queue, const struct far_wr *wr, unsigned nr,
 		      unsigned caps)
 {
@@ -74,7 +96,8 @@ int far_wr_check_post(const struct far_wr_queue *queue, const struct far_wr *wr,
 		return FAR_WR_NOWHERE;
 	if (nr > queue->depth)
 		return -E2BIG;
-	err = far_wr_check(wr, nr, caps);
+	err = queue->packet ? far_wr_check_datagrams(wr, nr, queue->packet) :
+			      far_wr_check(wr, nr, caps);
 	if (err)
 		return err;
 	recvs = count_of(wr, nr, FAR_NIC_RECV);

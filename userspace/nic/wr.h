@@ -16,11 +16,13 @@ int far_wr_check(const struct far_wr *wr, unsigned nr, unsigned caps);
  * @exists:	false: no peer has the number, and the rest means nothing
  * @connected:	takes operations
  * @calls:	the peer is a program, which takes WRITE_IMM
+ * @packet:	of datagrams: bytes of the longest; 0: of a connection
  * @used:	operations that keep their places
  * @depth:	places
  */
 struct far_wr_queue {
 	bool exists, connected, calls;
+	uint32_t packet;
 	uint32_t used, depth;
 };
 
@@ -28,7 +30,13 @@ struct far_wr_queue {
 enum { FAR_WR_NOWHERE, FAR_WR_TO_QUEUE, FAR_WR_TO_RECVS };
 
 /*
- * Makes the checks of far_nic_ops.post() for a queue set of connections, in the order in which
+ * Does what far_wr_check() does, for datagrams of at most `packet` bytes: -EINVAL: neither
+ * SENDs alone nor RECVs alone; -EMSGSIZE: a SEND is longer.
+ */
+int far_wr_check_datagrams(const struct far_wr *wr, unsigned nr, uint32_t packet);
+
+/*
+ * Makes the checks of far_nic_ops.post(), in the order in which
  * post() promises them: the number, the length of the list, the operations (far_wr_check()),
  * and, unless they are RECVs, connection and room. Returns where the list goes
  * (FAR_WR_NOWHERE: it is empty), or the errno of post(). The caller checks what its RECVs

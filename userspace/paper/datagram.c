@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define AGAIN_NS	UINT64_C(5000000)	/* eRPC's time until a request is sent again */
+#define PATIENCE_NS	UINT64_C(10000000000)	/* until the server is taken for dead */
 #define SPARE		4u	/* RECVs for responses that come twice */
 #define RECVS		(DATAGRAM_MOST + SPARE)
 
@@ -63,6 +64,7 @@ struct far_wr datagram_send_wr(const struct datagram_memory *memory, unsigned sl
 
 /* A request, until its result is taken. */
 struct request {
+	uint64_t first_ns;	/* when it was sent */
 	uint64_t sent_ns;	/* for the last time */
 	int answered;
 	uint32_t len;		/* of the response */
@@ -93,7 +95,8 @@ static int recvs_post(struct datagram_client *client)
 int datagram_join(struct far_nic *nic, uint64_t server, struct datagram_client **ret_client)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4 * DATAGRAM_MOST,
-				      .group = FAR_NIC_OWN, .datagrams = true };
+				      .group = FAR_NIC_OWN, .datagrams = true,
+				      .recvs = RECVS };
 	struct datagram_client *client;
 	int err;
 
@@ -158,6 +161,7 @@ int datagram_send(struct datagram_client *client, const void *data, size_t len)
 	client->nic->ops->spend(client->nic, DATAGRAM_COPY_NS);
 	client->request[slot].answered = 0;
 	err = request_post(client, slot);
+	client->request[slot].first_ns = client->request[slot].sent_ns;
 	if (!err)
 		client->sent++;
 	return err;
@@ -210,7 +214,9 @@ static uint64_t client_again(struct datagram_client *client, int *ret_err)
 
 		if (request->answered)
 			continue;
-		if (now >= request->sent_ns + AGAIN_NS) {
+		if (now >= request->first_ns + PATIENCE_NS)
+			*ret_err = -ETIMEDOUT;
+		if (!*ret_err && now >= request->sent_ns + AGAIN_NS) {
 			*ret_err = request_post(client, i % DATAGRAM_MOST);
 			client->again++;
 		}

@@ -32,6 +32,7 @@ typedef size_t datagram_fn(const void *arg, const void *request, size_t len, voi
 int datagram_serve(struct far_nic *nic, unsigned threads, unsigned recvs, datagram_fn *fn,
 		   const void *arg, struct datagram_server **ret_server);
 void datagram_stop(struct datagram_server *server);
+unsigned datagram_threads(const struct datagram_server *server);
 /* The address of one of its threads. */
 uint64_t datagram_address(const struct datagram_server *server, unsigned thread);
 
@@ -49,7 +50,10 @@ int datagram_join(struct far_nic *nic, uint64_t server, struct datagram_client *
 void datagram_leave(struct datagram_client *client);
 /* -EAGAIN: too many outstanding. */
 int datagram_send(struct datagram_client *client, const void *data, size_t len);
-/* Waits for the response of the oldest request. -ENOMSG: there is none. */
+/*
+ * Waits for the response of the oldest request. -ENOMSG: there is none; -ETIMEDOUT: a request has
+ * had none for ten seconds, however often it was sent.
+ */
 int datagram_recv(struct datagram_client *client, void *data, size_t size, size_t *ret_len);
 /* Requests, doorbells, and those that were sent again. */
 void datagram_client_stats(struct datagram_client *client, uint64_t *ret_requests,

@@ -162,7 +162,8 @@ static void server_run(void *arg)
 static int thread_init(struct server_thread *self, struct datagram_server *server)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = 2 * BATCHES * BATCH,
-				      .group = FAR_NIC_OWN, .datagrams = true };
+				      .group = FAR_NIC_OWN, .datagrams = true,
+				      .recvs = server->recvs };
 	struct far_nic *nic = server->nic;
 	int err;
 
@@ -227,6 +228,11 @@ void datagram_stop(struct datagram_server *server)
 		free(thread->waiting);
 	}
 	free(server);
+}
+
+unsigned datagram_threads(const struct datagram_server *server)
+{
+	return server->nr;
 }
 
 uint64_t datagram_address(const struct datagram_server *server, unsigned thread)

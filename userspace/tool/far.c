@@ -107,6 +107,26 @@ const char *far_arg_nic(struct argp_state *state, const char *text)
 	return text;
 }
 
+void far_arg_datagrams(struct argp_state *state, const char *option, const char *nic)
+{
+	size_t len = strcspn(nic, ":");
+	char have[100] = "";
+	unsigned i;
+
+	for (i = 0; far_nic_all[i]; i++) {
+		const struct far_nic_ops *ops = far_nic_all[i];
+
+		if (!(ops->caps & FAR_NIC_CAP_DATAGRAMS))
+			continue;
+		if (strlen(ops->name) == len && !memcmp(ops->name, nic, len))
+			return;
+		snprintf(have + strlen(have), sizeof(have) - strlen(have), "%s%s",
+			 *have ? " or " : "", ops->name);
+	}
+	argp_error(state, "%s: the back end %.*s has no datagrams: --nic %s expected", option,
+		   (int)len, nic, have);
+}
+
 const char *far_arg_node(struct argp_state *state, const char *text)
 {
 	if (!*text)

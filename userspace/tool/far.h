@@ -42,6 +42,8 @@ uint64_t far_arg_number(struct argp_state *state, const char *option, const char
 /* A --nic: it names a back end. Of a benchmark: one of sim also names its profile. */
 const char *far_arg_nic(struct argp_state *state, const char *text);
 const char *far_arg_bench_nic(struct argp_state *state, const char *text);
+/* The back end that --nic names has datagrams, which the option needs. */
+void far_arg_datagrams(struct argp_state *state, const char *option, const char *nic);
 /* A --node: the address or the name of a memory node. */
 const char *far_arg_node(struct argp_state *state, const char *text);
 /* The name of a service of RPC. */

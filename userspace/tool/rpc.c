@@ -45,7 +45,7 @@ static const struct argp_option bench_options[] = {
 	{ "large", OPT_LARGE, "BYTES", 0, "the same of each 10th thread (as all others)", 0 },
 	{ "variant", OPT_VARIANT, "NAME", 0,
 	  "combine (default), per-thread-qp, lock-2 or lock-4: how threads share queue pairs; or "
-	  "datagram: without connections, as FaSST and eRPC, only in sim", 0 },
+	  "datagram: without connections, as FaSST and eRPC, over verbs and in sim", 0 },
 	{ "without", OPT_WITHOUT, "LIST", 0,
 	  "what combine does not do: coalescing, placing, with ',' between them", 0 },
 	{ "qps", OPT_QPS, "N", 0, "of combine: queue pairs of a client (one for 2 threads)", 0 },
@@ -186,10 +186,12 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--qps %u: expected with --variant combine", b->qps);
 		if (!(b->coalesce && b->place) && b->variant != RPC_COMBINE)
 			argp_error(state, "--without: expected with --variant combine");
+		if (b->variant == RPC_DATAGRAM)
+			far_arg_datagrams(state, "--variant datagram", b->nic);
 		if (b->variant == RPC_DATAGRAM &&
-		    (b->size > RPC_DATAGRAM_MAX || b->large > RPC_DATAGRAM_MAX || b->node))
-			argp_error(state, "--variant datagram: at most %u bytes, and no --node, "
-				   "expected", RPC_DATAGRAM_MAX);
+		    (b->size > RPC_DATAGRAM_MAX || b->large > RPC_DATAGRAM_MAX))
+			argp_error(state, "--variant datagram: at most %u bytes expected",
+				   RPC_DATAGRAM_MAX);
 		if (!b->node != !b->service)
 			argp_error(state, "--node and --service expected together");
 		break;
@@ -298,6 +300,17 @@ static void print_index(const struct rpc_bench *b, const struct rpc_bench_result
 		       (unsigned long long)r->wrong);
 }
 
+/* What has ended the first thread that has failed. */
+static void print_error(const char *name, const struct rpc_bench *b, int err)
+{
+	if (b->variant == RPC_DATAGRAM && err == -EMSGSIZE)
+		fprintf(stderr, "%s: %u bytes and their head are longer than a packet of the "
+			"NIC: a smaller --size expected\n", name,
+			b->large > b->size ? b->large : b->size);
+	else
+		fprintf(stderr, "%s: %s\n", name, far_strerror(err));
+}
+
 int far_bench_rpc(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -330,8 +343,12 @@ int far_bench_rpc(int argc, char **argv)
 	printf("%.2f us median, %.2f us p99; %.2f requests per message, %.3f doorbells per "
 	       "request, %llu errors\n", r.p50_us, r.p99_us, r.degree, r.doorbells_per_op,
 	       (unsigned long long)r.errors);
+	if (o.bench.variant == RPC_DATAGRAM)
+		printf("%llu requests sent again\n", (unsigned long long)r.again);
 	if (o.index)
 		print_index(&o.bench, &r);
+	if (r.errors)
+		print_error(argv[0], &o.bench, r.err);
 	return r.errors || r.wrong ? EXIT_FAILURE : 0;
 }
 

@@ -9,17 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <far/far.h>
 #include <far/rpc.h>
+
+#include "../bench/rpc_datagram.h"
+#include "../rpc/server.h"
 
 struct options {
 	const char *nic, *service;
 	unsigned threads;
+	bool datagrams;
 };
 
-enum { OPT_NIC = 256, OPT_THREADS };
+enum { OPT_NIC = 256, OPT_THREADS, OPT_DATAGRAMS };
 
 static const struct argp_option serve_options[] = {
 	{ "nic", OPT_NIC, "NIC", 0, "back end (mem)", 0 },
+	{ "datagrams", OPT_DATAGRAMS, NULL, 0,
+	  "serve far bench rpc --variant datagram, too, with as many threads more", 0 },
 	{ "threads", OPT_THREADS, "N", 0, "threads of the server (1)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -35,6 +42,9 @@ static error_t parse_serve(int key, char *arg, struct argp_state *state)
 	case OPT_THREADS:
 		o->threads = far_arg_number(state, "--threads", arg, 1, 1024, 0);
 		break;
+	case OPT_DATAGRAMS:
+		o->datagrams = true;
+		break;
 	case ARGP_KEY_ARG:
 		if (o->service)
 			argp_error(state, "one service expected, but '%s' is there", arg);
@@ -43,6 +53,8 @@ static error_t parse_serve(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->service)
 			argp_error(state, "the name of a service expected");
+		if (o->datagrams)
+			far_arg_datagrams(state, "--datagrams", o->nic);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -57,14 +69,74 @@ static int echo(void *arg, const void *request, size_t len, void *response, size
 	return 0;
 }
 
-static void stats_print(struct far_rpc_server *server)
+/* Tells the addresses of the threads that serve datagrams. */
+static int tell(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
 {
+	*ret_len = rpc_datagram_tell(arg, response);
+	return 0;
+}
+
+static size_t echo_datagram(const void *arg, const void *request, size_t len, void *response)
+{
+	memcpy(response, request, len);
+	return len;
+}
+
+/* What serves: over connections, and, if it is asked for, datagrams. */
+struct served {
+	struct far_nic *nic;
+	struct far_rpc_server *server;
+	struct datagram_server *datagrams;	/* NULL: none */
+};
+
+static void served_stop(struct served *served)
+{
+	if (served->server)
+		far_rpc_stop(served->server);
+	if (served->datagrams)
+		datagram_stop(served->datagrams);
+	if (served->nic)
+		served->nic->ops->close(served->nic);
+}
+
+static int served_start(const struct options *o, char *why, size_t why_len,
+			struct served *ret_served)
+{
+	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_TELL] = tell };
+	struct far_rpc_server_attr attr = {
+		.service = o->service, .threads = o->threads, .handlers = handlers,
+		.nr_handlers = o->datagrams ? 2 : 1,
+	};
+	int err = far_nic_open(o->nic, why, why_len, &ret_served->nic);
+
+	if (err)
+		return err;
+	if (o->datagrams)
+		err = datagram_serve(ret_served->nic, o->threads, RPC_DATAGRAM_RECVS,
+				     echo_datagram, NULL, &ret_served->datagrams);
+	if (err) {
+		snprintf(why, why_len, "%s: %s", o->nic, far_strerror(err));
+		return err;
+	}
+	attr.arg = ret_served->datagrams;
+	err = rpc_serve_nic(ret_served->nic, &attr, &ret_served->server);
+	return err ? rpc_why(why, why_len, err, o->service, NULL) : 0;
+}
+
+static void stats_print(const struct served *served)
+{
+	struct datagram_stats datagrams;
 	struct far_rpc_stats stats;
 
-	far_rpc_server_stats(server, &stats);
+	far_rpc_server_stats(served->server, &stats);
 	printf("%llu requests in %llu messages; %u connections, %llu bytes\n",
 	       (unsigned long long)stats.requests, (unsigned long long)stats.messages,
 	       stats.connections, (unsigned long long)stats.memory);
+	if (!served->datagrams)
+		return;
+	datagram_server_stats(served->datagrams, &datagrams);
+	printf("%llu requests by datagrams, %llu doorbells\n",
+	       (unsigned long long)datagrams.requests, (unsigned long long)datagrams.doorbells);
 }
 
 int far_rpc_serve_command(int argc, char **argv)
@@ -74,32 +146,29 @@ int far_rpc_serve_command(int argc, char **argv)
 		"Offers a service whose handler 0 answers with the request, until it is "
 		"interrupted.", NULL, NULL, NULL,
 	};
-	static far_rpc_fn *const handlers[] = { echo };
 	struct options o = { .nic = "mem", .threads = 1 };
-	struct far_rpc_server_attr attr = { .handlers = handlers, .nr_handlers = 1 };
-	struct far_rpc_server *server;
+	struct served served = { NULL };
 	char why[400] = "";
 	sigset_t signals;
 	int got, err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	attr.nic = o.nic;
-	attr.service = o.service;
-	attr.threads = o.threads;
 	/* Before there are threads: none of them takes the signal. */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);
 	sigaddset(&signals, SIGTERM);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	err = far_rpc_serve(&attr, why, sizeof(why), &server);
+	err = served_start(&o, why, sizeof(why), &served);
 	if (err) {
-		fprintf(stderr, "%s: %s\n", argv[0], why);
+		fprintf(stderr, "%s: %s
+", argv[0], why);
+		served_stop(&served);
 		return err == -EINVAL ? FAR_EXIT_USAGE : EXIT_FAILURE;
 	}
 	printf("serving %s\n", o.service);
 	fflush(stdout);
 	sigwait(&signals, &got);
-	stats_print(server);
-	far_rpc_stop(server);
+	stats_print(&served);
+	served_stop(&served);
 	return 0;
 }

@@ -11,8 +11,7 @@
 
 static struct fake_qp *qps;	/* all, under fake_lock */
 static uint32_t next_qpn = 0x100;
-/* Protects receives and what waits for them; taken before fake_lock. */
-static pthread_mutex_t post_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t fake_post_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A work request that waits for a receive, and all that were posted behind it. */
 struct fake_held {
@@ -49,7 +48,10 @@ struct fake_qp *fake_qp_new(struct ibv_context *ctx, struct ibv_pd *pd,
 	qp->rcq = (struct fake_cq *)attr->recv_cq;
 	qp->pd = (struct fake_pd *)pd;
 	qp->depth = attr->cap.max_send_wr;
-	qp->most_recv = attr->cap.max_recv_wr;
+	/* Two for a handshake. */
+	qp->most_recv = attr->cap.max_recv_wr > 2 ? attr->cap.max_recv_wr : 2;
+	qp->recv = calloc(qp->most_recv, sizeof(*qp->recv));
+	qp->datagrams = attr->qp_type == IBV_QPT_UD;
 	fake_count(&qp->cq->users, 1);
 	fake_count(&qp->rcq->users, 1);
 	fake_count(&qp->pd->users, 1);
@@ -66,29 +68,37 @@ void fake_qp_free(struct fake_qp *qp)
 {
 	struct fake_qp **at = &qps;
 
-	pthread_mutex_lock(&post_lock);
+	pthread_mutex_lock(&fake_post_lock);
 	pthread_mutex_lock(&fake_lock);
 	while (*at != qp)
 		at = &(*at)->next;
 	*at = qp->next;
 	pthread_mutex_unlock(&fake_lock);
 	held_free(qp);
-	pthread_mutex_unlock(&post_lock);
+	pthread_mutex_unlock(&fake_post_lock);
 	fake_count(&qp->cq->users, -1);
 	fake_count(&qp->rcq->users, -1);
 	fake_count(&qp->pd->users, -1);
 	free(qp->flush);
+	free(qp->recv);
 	free(qp);
 	fake_made(-1);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	if (attr->qp_type != IBV_QPT_RC || attr->sq_sig_all || !attr->cap.max_send_wr ||
-	    !attr->cap.max_send_sge)
+	bool datagrams = attr->qp_type == IBV_QPT_UD;
+
+	if ((attr->qp_type != IBV_QPT_RC && !datagrams) || attr->sq_sig_all ||
+	    !attr->cap.max_send_wr || !attr->cap.max_send_sge ||
+	    (datagrams && attr->cap.max_recv_sge != 2))
 		fake_wrong("attributes of ibv_create_qp()");
 	if (fake_fails(ENOMEM))
 		return NULL;
+	if (datagrams && attr->cap.max_inline_data > fake.max_inline) {
+		errno = EINVAL;
+		return NULL;
+	}
 	return &fake_qp_new(pd->context, pd, attr)->qp;
 }
 
@@ -102,22 +112,22 @@ int ibv_destroy_qp(struct ibv_qp *ibqp)
 
 /* ---- states ---- */
 
-/* With post_lock. */
+/* With fake_post_lock. */
 static void receives_flush(struct fake_qp *qp)
 {
 	struct ibv_wc wc = { .status = IBV_WC_WR_FLUSH_ERR, .qp_num = qp->qp.qp_num };
 
 	for (; qp->nr_taken < qp->nr_recv; qp->nr_taken++) {
-		wc.wr_id = qp->recv_id[qp->nr_taken % FAKE_RECVS];
+		wc.wr_id = qp->recv[qp->nr_taken % qp->most_recv].id;
 		fake_cq_add(qp->rcq, &wc);
 	}
 }
 
 void fake_receives_flush(struct fake_qp *qp)
 {
-	pthread_mutex_lock(&post_lock);
+	pthread_mutex_lock(&fake_post_lock);
 	receives_flush(qp);
-	pthread_mutex_unlock(&post_lock);
+	pthread_mutex_unlock(&fake_post_lock);
 }
 
 static const int needs[] = {
@@ -133,6 +143,8 @@ int ibv_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int mask)
 {
 	struct fake_qp *qp = qp_of(ibqp);
 
+	if (qp->datagrams)
+		return fake_datagram_modify(qp, attr, mask);
 	/* Once it is connected. */
 	if (mask == IBV_QP_MIN_RNR_TIMER) {
 		if (!qp->dest)
@@ -185,17 +197,20 @@ static bool qp_failed(const struct fake_qp *qp)
 	return failed;
 }
 
-/* With post_lock. */
+/* With fake_post_lock. */
 static int receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 {
-	if (qp->nr_recv - qp->nr_taken == qp->most_recv || wr->num_sge > 1 || wr->next ||
-	    (wr->num_sge && !fake_local(qp, wr->sg_list))) {
+	struct fake_recv *recv = &qp->recv[qp->nr_recv % qp->most_recv];
+	int i;
+
+	if (qp->nr_recv - qp->nr_taken == qp->most_recv || wr->num_sge > 1 + qp->datagrams ||
+	    (wr->next && !qp->datagrams) || (wr->num_sge && !fake_local(qp, wr->sg_list))) {
 		fake_wrong("a receive");
 		return EINVAL;
 	}
-	qp->recv_id[qp->nr_recv % FAKE_RECVS] = wr->wr_id;
-	if (wr->num_sge)
-		qp->recv[qp->nr_recv % FAKE_RECVS] = *wr->sg_list;
+	*recv = (struct fake_recv) { .id = wr->wr_id };
+	for (i = 0; i < wr->num_sge; i++)
+		recv->sge[i] = wr->sg_list[i];
 	qp->nr_recv++;
 	if (qp_failed(qp))
 		receives_flush(qp);
@@ -215,9 +230,9 @@ int fake_receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 	pthread_mutex_unlock(&fake_lock);
 	if (reset)
 		return EINVAL;
-	pthread_mutex_lock(&post_lock);
+	pthread_mutex_lock(&fake_post_lock);
 	err = receive(qp, wr);
-	pthread_mutex_unlock(&post_lock);
+	pthread_mutex_unlock(&fake_post_lock);
 	return err;
 }
 
@@ -233,6 +248,15 @@ static struct fake_qp *peer_find(const struct fake_qp *qp)
 	if (!peer && qp->dest == qp->qp.qp_num)
 		peer = (struct fake_qp *)qp;
 	return peer && !peer->error && (peer->id || peer->state >= IBV_QPS_RTR) ? peer : NULL;
+}
+
+struct fake_qp *fake_datagram_find(uint32_t qpn, uint32_t qkey)
+{
+	struct fake_qp *qp = qps;
+
+	while (qp && (!qp->datagrams || qp->qp.qp_num != qpn))
+		qp = qp->next;
+	return qp && !qp->error && qp->state >= IBV_QPS_RTR && qp->qkey == qkey ? qp : NULL;
 }
 
 static uint32_t wr_len(const struct ibv_send_wr *wr)
@@ -292,21 +316,21 @@ static void wr_copy(const struct ibv_send_wr *wr, uint8_t *far, bool read)
 static enum ibv_wc_status message(struct fake_qp *peer, const struct ibv_send_wr *wr,
 				  struct ibv_wc *told)
 {
-	unsigned slot = peer->nr_taken % FAKE_RECVS;
+	const struct fake_recv *recv = &peer->recv[peer->nr_taken % peer->most_recv];
 
 	if (peer->nr_taken == peer->nr_recv)
 		return IBV_WC_RNR_RETRY_EXC_ERR;
 	*told = (struct ibv_wc) {
-		.wr_id = peer->recv_id[slot], .qp_num = peer->qp.qp_num,
+		.wr_id = recv->id, .qp_num = peer->qp.qp_num,
 		.opcode = wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM ?
 			  IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.wc_flags = wr->opcode == IBV_WR_SEND ? 0 : IBV_WC_WITH_IMM,
 		.imm_data = wr->imm_data, .byte_len = wr_len(wr),
 	};
-	if (told->opcode == IBV_WC_RECV && peer->recv[slot].length < told->byte_len)
+	if (told->opcode == IBV_WC_RECV && recv->sge[0].length < told->byte_len)
 		return IBV_WC_REM_INV_REQ_ERR;
 	if (told->opcode == IBV_WC_RECV)
-		wr_copy(wr, (void *)(uintptr_t)peer->recv[slot].addr, false);
+		wr_copy(wr, (void *)(uintptr_t)recv->sge[0].addr, false);
 	peer->nr_taken++;
 	return IBV_WC_SUCCESS;
 }
@@ -394,7 +418,7 @@ static void held_add(struct fake_qp *qp, const struct ibv_send_wr *wr)
 	*at = held;
 }
 
-/* With post_lock. False: it has to wait for a receive. */
+/* With fake_post_lock. False: it has to wait for a receive. */
 static bool pair_try(struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
 	enum ibv_wc_status status = qp_failed(qp) ? IBV_WC_WR_FLUSH_ERR : pair_execute(qp, wr);
@@ -413,13 +437,13 @@ static bool pair_try(struct fake_qp *qp, const struct ibv_send_wr *wr)
 
 void fake_pair_post(struct fake_qp *qp, const struct ibv_send_wr *wr)
 {
-	pthread_mutex_lock(&post_lock);
+	pthread_mutex_lock(&fake_post_lock);
 	if (qp->held || !pair_try(qp, wr))
 		held_add(qp, wr);
-	pthread_mutex_unlock(&post_lock);
+	pthread_mutex_unlock(&fake_post_lock);
 }
 
-/* With post_lock. */
+/* With fake_post_lock. */
 static void held_run(uint32_t dest)
 {
 	struct fake_held *held;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Between the files of the device that is none: fake_verbs.c has its objects, fake_peer.c
- * queue pairs of this process that talk to each other, fake_listen.c their connections,
+ * queue pairs of this process that talk to each other, fake_datagram.c those that do so
+ * without connection, fake_listen.c their connections,
  * fake_cm.c the other connections and the memory nodes of mem behind them, fake_auth.c what
  * those ask of who has a secret.
  */
@@ -39,8 +40,12 @@ struct fake_cq {
 	struct fake_cq *next;
 };
 
-#define FAKE_RECVS	16u	/* room for receives */
 #define FAKE_READS	16	/* of the device: READs and atomics of a queue pair */
+
+struct fake_recv {
+	uint64_t id;
+	struct ibv_sge sge[2];
+};
 
 struct fake_qp {
 	struct ibv_qp qp;
@@ -51,9 +56,10 @@ struct fake_qp {
 	enum ibv_qp_state state;	/* of ibv_create_qp() */
 	unsigned access;
 	uint32_t dest;			/* queue pair of this process; 0: none */
-	struct ibv_sge recv[FAKE_RECVS];	/* that wait */
-	uint64_t recv_id[FAKE_RECVS];
+	struct fake_recv *recv;		/* those that wait, a ring */
 	unsigned nr_recv, nr_taken, most_recv;
+	bool datagrams;
+	uint32_t qkey;			/* of datagrams */
 	unsigned depth;
 	bool error;
 	uint64_t *flush;		/* wr_id of what waits for an answer */
@@ -62,6 +68,8 @@ struct fake_qp {
 };
 
 extern pthread_mutex_t fake_lock;
+/* Protects receives and what waits for them; taken before fake_lock. */
+extern pthread_mutex_t fake_post_lock;
 
 /* Several threads count. */
 static inline void fake_count(unsigned *number, int by)
@@ -94,6 +102,13 @@ int fake_receive(struct fake_qp *qp, const struct ibv_recv_wr *wr);
 void fake_pair_post(struct fake_qp *qp, const struct ibv_send_wr *wr);
 /* Receives that wait are flushed. */
 void fake_receives_flush(struct fake_qp *qp);
+/* With fake_lock. NULL: no queue pair of datagrams has this number and key, or it is stopped. */
+struct fake_qp *fake_datagram_find(uint32_t qpn, uint32_t qkey);
+
+/* fake_datagram.c */
+void fake_datagram_post(struct fake_qp *qp, const struct ibv_send_wr *wr);
+/* What ibv_modify_qp() does. */
+int fake_datagram_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask);
 
 /* fake_listen.c */
 #define FAKE_REJECTED	28	/* status: by the peer's program */

@@ -116,7 +116,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *ctx, struct ibv_gid_entry *entr
 	return fake.gids;
 }
 
-/* GIDs 0 and 1 are no IPv4 addresses of RoCE v2. */
+/* GIDs 0 and 1 are no IPv4 addresses of RoCE v2; the others are 127.0.0.1. */
 int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 		      struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size)
 {
@@ -125,7 +125,9 @@ int _ibv_query_gid_ex(struct ibv_context *ctx, uint32_t port, uint32_t index,
 	*entry = (struct ibv_gid_entry) {
 		.gid_index = index, .port_num = port,
 		.gid_type = index ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1,
-		.gid.raw = { [10] = 0xff, [11] = index < 2 ? 0 : 0xff },
+		.gid.raw = {
+			[10] = 0xff, [11] = index < 2 ? 0 : 0xff, [12] = 127, [15] = 1,
+		},
 	};
 	return 0;
 }
@@ -594,7 +596,8 @@ static void wr_look(const struct fake_qp *qp, const struct ibv_send_wr *wr)
 	    wr->send_flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE | IBV_SEND_FENCE))
 		fake_wrong("a work request's lists or flags");
 	if (wr->send_flags & IBV_SEND_INLINE &&
-	    ((wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM) ||
+	    ((wr->opcode != IBV_WR_RDMA_WRITE && wr->opcode != IBV_WR_RDMA_WRITE_WITH_IMM &&
+	      !qp->datagrams) ||
 	     wr->sg_list->length > fake.max_inline))
 		fake_wrong("a work request's inline data");
 	__atomic_fetch_add(&fake.inlined, !!(wr->send_flags & IBV_SEND_INLINE),
@@ -610,16 +613,23 @@ static int qp_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad)
 {
 	struct fake_qp *qp = qp_of(ibqp);
+	int err;
 
 	*bad = wr;
 	if (fake_fails(ENOMEM))
 		return ENOMEM;
+	for (; qp->datagrams && wr; wr = wr->next) {
+		*bad = wr;
+		err = fake_receive(qp, wr);
+		if (err || !wr->next)
+			return err;
+	}
 	if (!qp->id || qp->dest)
 		return fake_receive(qp, wr);
 	if (qp->nr_recv == 2 || wr->num_sge != 1 || wr->next || !local_ok(wr->sg_list))
 		fake_wrong("a receive");
 	else
-		qp->recv[qp->nr_recv++] = *wr->sg_list;
+		qp->recv[qp->nr_recv++].sge[0] = *wr->sg_list;
 	return 0;
 }
 
@@ -636,11 +646,11 @@ static enum ibv_wc_status wr_send(struct fake_qp *qp, const struct ibv_send_wr *
 		fake_left(qp->id);
 		return IBV_WC_SUCCESS;
 	}
-	if (qp->nr_taken == qp->nr_recv || qp->recv[qp->nr_taken].length < len) {
+	if (qp->nr_taken == qp->nr_recv || qp->recv[qp->nr_taken].sge[0].length < len) {
 		fake_wrong("a message without a receive");
 		return IBV_WC_REM_INV_REQ_ERR;
 	}
-	memcpy((void *)(uintptr_t)qp->recv[qp->nr_taken++].addr, answer, len);
+	memcpy((void *)(uintptr_t)qp->recv[qp->nr_taken++].sge[0].addr, answer, len);
 	fake_cq_add(qp->cq, &wc);
 	return IBV_WC_SUCCESS;
 }
@@ -657,8 +667,8 @@ static int qp_post(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_
 		if (fake_fails(ENOMEM))
 			return ENOMEM;
 		wr_look(qp, wr);
-		if (qp->dest) {
-			fake_pair_post(qp, wr);
+		if (qp->datagrams || qp->dest) {
+			qp->datagrams ? fake_datagram_post(qp, wr) : fake_pair_post(qp, wr);
 			continue;
 		}
 		if (wr->opcode == IBV_WR_SEND) {

@@ -176,7 +176,7 @@ struct sim_qset {
 	int datagrams;
 	unsigned nr;			/* of datagrams: in its address, from 1 on */
 	struct sim_req *recvs, **recvs_end;	/* of datagrams: RECVs that wait */
-	unsigned nr_recvs;
+	unsigned nr_recvs, max_recvs;
 	struct far_qset_stats stats;
 	struct sim_qset *next;		/* in the compute node */
 };
@@ -478,8 +478,8 @@ uint64_t sim_address(struct far_qset *qset);
 int sim_datagram_init(struct sim_qset *qset);
 void sim_datagram_fini(struct sim_qset *qset);
 /* Posts RECVs. */
-int sim_datagram_recv(struct sim_qset *qset, const struct far_wr *wr, unsigned nr);
-/* Checks SENDs. */
+int sim_datagram_recv(struct sim_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr);
+/* Checks a list, but for the memory of RECVs. */
 int sim_datagram_check(const struct sim_qset *qset, const struct far_wr *wr, unsigned nr);
 /* The datagram leaves, and arrives at time `at`. */
 void sim_packet_send(const struct sim_req *req, uint64_t at);

@@ -13,7 +13,6 @@
 #include "../wr.h"
 
 #define NR_BITS		16u
-#define MAX_RECVS	32768u
 
 uint64_t sim_address(struct far_qset *far_qset)
 {
@@ -68,15 +67,7 @@ void sim_datagram_fini(struct sim_qset *qset)
 
 int sim_datagram_check(const struct sim_qset *qset, const struct far_wr *wr, unsigned nr)
 {
-	unsigned i;
-
-	for (i = 0; i < nr; i++) {
-		if (wr[i].op != FAR_NIC_SEND)
-			return -EINVAL;
-		if (wr[i].len > qset->cn->sim->profile.mtu)
-			return -EMSGSIZE;
-	}
-	return far_wr_check(wr, nr, qset->qset.nic->ops->caps | FAR_NIC_CAP_MSG);
+	return far_wr_check_datagrams(wr, nr, qset->cn->sim->profile.mtu);
 }
 
 static struct sim_req *recv_make(struct sim_qset *qset, const struct far_wr *wr)
@@ -92,16 +83,31 @@ static struct sim_req *recv_make(struct sim_qset *qset, const struct far_wr *wr)
 	return req;
 }
 
-int sim_datagram_recv(struct sim_qset *qset, const struct far_wr *wr, unsigned nr)
+static int recv_check(const struct sim_qset *qset, unsigned idx, const struct far_wr *wr,
+		      unsigned nr)
+{
+	unsigned i;
+
+	if (idx)
+		return -EINVAL;
+	if (nr > qset->depth)
+		return -E2BIG;
+	for (i = 0; i < nr; i++)
+		if (!sim_mr_holds(qset->cn, &wr[i]))
+			return -EINVAL;
+	return sim_datagram_check(qset, wr, nr);
+}
+
+int sim_datagram_recv(struct sim_qset *qset, unsigned idx, const struct far_wr *wr, unsigned nr)
 {
 	const struct sim_profile *p = &qset->cn->sim->profile;
 	struct sim_req **end = qset->recvs_end, *req;
+	int err = recv_check(qset, idx, wr, nr);
 	unsigned i;
 
-	for (i = 0; i < nr; i++)
-		if (wr[i].op != FAR_NIC_RECV || !sim_mr_holds(qset->cn, &wr[i]))
-			return -EINVAL;
-	if (qset->nr_recvs + nr > MAX_RECVS)
+	if (err)
+		return err;
+	if (qset->nr_recvs + nr > qset->max_recvs)
 		return -EAGAIN;
 	for (i = 0; i < nr; i++) {
 		req = recv_make(qset, &wr[i]);

@@ -224,7 +224,7 @@ int sim_post(struct far_qset *far_qset, unsigned idx, const struct far_wr *wr, u
 	int err;
 
 	if (nr && wr[0].op == FAR_NIC_RECV)
-		return qset->datagrams ? sim_datagram_recv(qset, wr, nr) :
+		return qset->datagrams ? sim_datagram_recv(qset, idx, wr, nr) :
 					 sim_link_recv(qset, idx, wr, nr);
 	err = post_check(qset, idx, wr, nr);
 	if (err || !nr)

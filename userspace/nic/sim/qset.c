@@ -110,7 +110,8 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 
 	if (!attr->nr_peers || attr->nr_peers > UINT16_MAX || !attr->depth ||
 	    attr->depth > MAX_DEPTH || attr->doorbell > FAR_DOORBELL_CONTEXT ||
-	    (attr->datagrams && (attr->nr_peers > 1 || attr->group != FAR_NIC_OWN)))
+	    (attr->datagrams && (attr->nr_peers > 1 || attr->group != FAR_NIC_OWN ||
+				 !attr->recvs || attr->recvs > MAX_DEPTH)))
 		return -EINVAL;
 	qset = calloc(1, sizeof(*qset));
 	if (!qset)
@@ -123,6 +124,7 @@ int sim_qset_new(struct far_nic *nic, const struct far_qset_attr *attr,
 	qset->qset.nic = nic;
 	qset->cn = cn;
 	qset->depth = attr->depth;
+	qset->max_recvs = attr->recvs;
 	qset->ready_end = &qset->ready;
 	qset->share->shared |= qset->share->nr_members++ > 0;
 	qset->share->depth += attr->depth;

@@ -95,5 +95,6 @@ int suite_queue(void);
 int suite_fail(void);
 int suite_thread(void);
 int suite_call(void);
+int suite_datagram(void);
 
 #endif

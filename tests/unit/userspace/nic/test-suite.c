@@ -18,5 +18,5 @@ int main(int argc, char **argv)
 	}
 	bed_choose(kind);
 	return suite_ops() + suite_queue() + suite_fail() + suite_thread() +
-	       suite_call();
+	       suite_call() + suite_datagram();
 }

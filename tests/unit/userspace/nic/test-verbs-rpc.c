@@ -17,6 +17,8 @@
 #include <far/rpc.h>
 
 #include "../../../../userspace/auth/secret.h"
+#include "../../../../userspace/bench/rpc_datagram.h"
+#include "../../../../userspace/rpc/server.h"
 #include "../../../lib/verbs/fake_verbs.h"
 
 #define PLAIN		"verbs:" FAKE_DEVICE ",spin_us=0"
@@ -202,6 +204,63 @@ static void test_keys(void **state)
 	far_rpc_stop(server);
 }
 
+static size_t echo_datagram(const void *arg, const void *request, size_t len, void *response)
+{
+	memcpy(response, request, len);
+	return len;
+}
+
+static int tell(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+{
+	*ret_len = rpc_datagram_tell(arg, response);
+	return 0;
+}
+
+/* Datagrams go to the addresses that a service tells. */
+static void test_datagrams(void **state)
+{
+	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_TELL] = tell };
+	static struct rpc_datagram_server there;
+	struct far_rpc_server_attr attr = {
+		.service = "echo", .handlers = handlers, .nr_handlers = 2,
+	};
+	struct datagram_client *client;
+	struct datagram_server *datagrams;
+	struct far_rpc_server *server;
+	struct far_nic *nic[2];
+	uint64_t word;
+	char why[256];
+	size_t len;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 2; i++)
+		assert_int_equal(far_nic_open(PLAIN, why, sizeof(why), &nic[i]), 0);
+	assert_int_equal(datagram_serve(nic[0], 3, 16, echo_datagram, NULL, &datagrams), 0);
+	attr.arg = datagrams;
+	assert_int_equal(rpc_serve_nic(nic[0], &attr, &server), 0);
+	assert_int_equal(rpc_datagram_ask(nic[1], "127.0.0.1", "echo", &there), 0);
+	assert_int_equal(there.nr, 3);
+	for (i = 0; i < there.nr; i++) {
+		assert_int_equal(datagram_join(nic[1], there.address[i], &client), 0);
+		word = 7 + i;
+		assert_int_equal(datagram_send(client, &word, sizeof(word)), 0);
+		word = 0;
+		assert_int_equal(datagram_recv(client, &word, sizeof(word), &len), 0);
+		assert_int_equal(word, 7 + i);
+		datagram_leave(client);
+	}
+	far_rpc_stop(server);
+	datagram_stop(datagrams);
+	/* A service that has none. */
+	attr.nr_handlers = 1;
+	assert_int_equal(rpc_serve_nic(nic[0], &attr, &server), 0);
+	assert_int_equal(rpc_datagram_ask(nic[1], "127.0.0.1", "echo", &there), -ENOSYS);
+	far_rpc_stop(server);
+	for (i = 0; i < 2; i++)
+		nic[i]->ops->close(nic[i]);
+}
+
 /* The N-th call of the device fails, for all N: nothing hangs, and nothing is left. */
 static void test_each_call_fails(void **state)
 {
@@ -261,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stopped, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_datagrams, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_each_call_fails, setup, teardown),
 	};
 

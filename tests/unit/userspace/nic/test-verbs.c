@@ -326,6 +326,128 @@ static void test_each_call_fails(void **state)
 	assert_int_equal(bed_one(bed, 0, bed_read(bed, 64, 0, 8)), 0);
 }
 
+/* ---- datagrams ---- */
+
+/* Sends len bytes to ourselves. Returns how many RECVs that has completed, or -errno. */
+static int datagram_send_to_self(struct far_qset *qset, struct far_wr wr, uint32_t len)
+{
+	const struct far_nic_ops *ops = qset->nic->ops;
+	int err, nr = 0, recvs = 0;
+	bool sent = false;
+	struct far_wc wc;
+
+	wr.op = FAR_NIC_SEND;
+	wr.len = len;
+	wr.remote = ops->address(qset);
+	err = ops->post(qset, 0, &wr, 1);
+	/* The device executes at once: when the SEND is done, all is. */
+	while (!err && (!sent || nr)) {
+		nr = ops->poll(qset, &wc, 1);
+		if (!nr)
+			continue;
+		assert_int_equal(nr, 1);
+		sent |= wc.op == FAR_NIC_SEND;
+		recvs += wc.op == FAR_NIC_RECV;
+		err = wc.status;
+	}
+	return err ? err : recvs;
+}
+
+/* Three RECVs, of which a datagram that is too long for the second one stops the queue pair. */
+static int datagram_life(struct far_nic *nic, struct bed *bed)
+{
+	static const uint32_t room[] = { 64, 16, 64 }, len[] = { 8, 32, 16, 64 }, gets[] = { 1, 0, 1, 1 };
+	struct far_qset_attr attr = {
+		.nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN, .datagrams = true, .recvs = 3,
+	};
+	struct far_wr wr = {
+		.local = bed->local, .op = FAR_NIC_RECV, .flags = FAR_WR_SIGNALED,
+	};
+	struct far_qset *qset;
+	unsigned i;
+	int err = nic->ops->mr_reg(nic, bed->local, 4096, &wr.lkey), got;
+
+	if (err)
+		return err;
+	err = nic->ops->qset_new(nic, &attr, &qset);
+	if (err)
+		goto dereg;
+	for (i = 0; i < 3 && !err; i++) {
+		wr.len = room[i];
+		err = nic->ops->post(qset, 0, &wr, 1);
+	}
+	for (i = 0; i < 4 && !err; i++) {
+		got = datagram_send_to_self(qset, wr, len[i]);
+		err = got == (int)gets[i] ? 0 : got < 0 ? got : -EIO;
+	}
+	nic->ops->qset_free(qset);
+dereg:
+	nic->ops->mr_dereg(nic, wr.lkey);
+	return err;
+}
+
+/* The same of datagrams, whose queue pair starts again in between. */
+static void test_datagram_call_fails(void **state)
+{
+	struct bed *bed = *state;
+	unsigned objects = fake.objects, n, failed = 0;
+	struct far_nic *nic;
+	char why[128];
+	int err;
+
+	fake.gids = 4;
+	for (n = 1; ; n++) {
+		fake.calls = 0;
+		fake.fail_at = n;
+		err = far_nic_open("verbs", why, sizeof(why), &nic);
+		if (!err) {
+			err = datagram_life(nic, bed);
+			nic->ops->close(nic);
+		}
+		failed += err != 0;
+		if (fake.objects != objects)
+			fail_msg("call %u: %d objects are left", n,
+				 (int)(fake.objects - objects));
+		if (fake.calls < n)
+			break;
+	}
+	fake.fail_at = 0;
+	assert_int_equal(err, 0);
+	print_message("%u calls, %u of them needed\n", n - 1, failed);
+	assert_true(failed > 15);
+}
+
+/* They come from an address of IPv4 of RoCE v2, the one that is given if one is. */
+static void test_datagram_address(void **state)
+{
+	static const struct {
+		const char *spec;
+		uint32_t gids;
+		int err;
+	} is[] = {
+		{ "verbs", 2, -EAFNOSUPPORT }, { "verbs", 4, 0 }, { "verbs:ip=127.0.0.1", 4, 0 },
+		{ "verbs:ip=127.0.0.2", 4, -EAFNOSUPPORT }, { "verbs:ip=::1", 4, -EAFNOSUPPORT },
+	};
+	struct far_qset_attr attr = {
+		.nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN, .datagrams = true, .recvs = 3,
+	};
+	struct far_qset *qset;
+	struct far_nic *nic;
+	char why[128];
+	unsigned i;
+
+	for (i = 0; i < sizeof(is) / sizeof(is[0]); i++) {
+		fake.gids = is[i].gids;
+		assert_int_equal(far_nic_open(is[i].spec, why, sizeof(why), &nic), 0);
+		assert_int_equal(nic->ops->qset_new(nic, &attr, &qset), is[i].err);
+		if (!is[i].err) {
+			assert_int_equal(nic->ops->address(qset) >> 24, 0x7f00000100);
+			nic->ops->qset_free(qset);
+		}
+		nic->ops->close(nic);
+	}
+}
+
 static void test_words(void **state)
 {
 	static const char *const bad[] = {
@@ -520,13 +642,17 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_strangers, setup_keyed,
 						teardown_keyed),
 		TEST(test_no_atomics, setup),
+		TEST(test_datagram_call_fails, setup),
+		TEST(test_datagram_call_fails, setup_poor),
+		TEST(test_datagram_address, setup),
 		TEST(test_gids, setup),
 	};
 	int failed = cmocka_run_group_tests_name("device", tests, NULL, NULL);
 
 	bed_choose(&plain);
-	failed += suite_ops() + suite_queue() + suite_fail() + suite_thread() + suite_call();
+	failed += suite_ops() + suite_queue() + suite_fail() + suite_thread() + suite_call() +
+		  suite_datagram();
 	bed_choose(&poor);
-	failed += suite_ops() + suite_queue() + suite_call();
+	failed += suite_ops() + suite_queue() + suite_call() + suite_datagram();
 	return failed;
 }

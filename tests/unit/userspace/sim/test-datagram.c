@@ -22,7 +22,7 @@ struct pair {
 static void pair_init(struct pair *pair, const char *set)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN,
-				      .datagrams = true };
+				      .datagrams = true, .recvs = 8 };
 	unsigned i;
 
 	bed_init(&pair->bed, 2, 1, 1, 0, set);
@@ -132,7 +132,7 @@ static void test_refused(void **state)
 	static struct pair pair;
 	struct bed_user *user = &pair.user[0];
 	struct far_qset_attr attr = { .nr_peers = 2, .depth = 8, .group = FAR_NIC_OWN,
-				      .datagrams = true };
+				      .datagrams = true, .recvs = 8 };
 	struct far_qset *qset;
 	struct far_wr wr;
 
@@ -225,6 +225,28 @@ static void test_again(void **state)
 	assert_true(call_all(1) > 0);
 }
 
+/* A server that does not answer is taken for dead after a while. */
+static void test_dead(void **state)
+{
+	uint64_t word = 1, begin, requests, doorbells, again;
+	struct datagram_client *client;
+	struct far_nic *nic;
+	struct bed bed;
+	size_t len;
+
+	bed_init(&bed, 2, 1, 1, 0, NULL);
+	nic = far_sim_nic(bed.sim, 1);
+	assert_int_equal(datagram_join(nic, 1, &client), 0);
+	begin = nic->ops->now(nic);
+	assert_int_equal(datagram_send(client, &word, sizeof(word)), 0);
+	assert_int_equal(datagram_recv(client, &word, sizeof(word), &len), -ETIMEDOUT);
+	assert_true(nic->ops->now(nic) - begin >= 10 * UINT64_C(1000000000));
+	datagram_client_stats(client, &requests, &doorbells, &again);
+	assert_true(again > 1000);
+	datagram_leave(client);
+	bed_fini(&bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +254,7 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_dead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

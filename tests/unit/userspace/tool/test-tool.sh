@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..238
+echo 1..245
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -284,6 +284,13 @@ misused "mem: 'x' is unknown; it knows dir=PATH" rpc serve --nic mem:x bench
 misused "mem: 'x' is unknown; it knows dir=PATH" rpc ping --nic mem:x bench
 misused "--qps 2: expected without qps= behind --nic" bench index --qps 2 --nic mem:qps=3
 says "too few requests for a rate (measured)" "$far" bench rpc --nic "$nic" --ops 1
+# Calls by datagrams, which not all back ends have.
+datagrams=(bench rpc --variant datagram --ops 2000)
+says "0 requests sent again" "$far" "${datagrams[@]}" --nic sim:cx6-200
+misused "mem has no datagrams: --nic verbs or sim expected" "${datagrams[@]}" --nic "$nic"
+misused "soft has no datagrams: --nic verbs or sim expected" "${datagrams[@]}" "${peer[@]}" \
+	--service bench
+misused "--datagrams: the back end mem has no datagrams" rpc serve --nic "$nic" --datagrams bench
 # An ordered index behind RPC.
 index=(bench rpc --workload index --keys 500 --ops 200 --threads 2)
 says "medians, measured); 0 wrong" "$far" "${index[@]}" --nic "$nic"
