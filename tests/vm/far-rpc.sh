@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # RPC between two processes over verbs, on the rdma_rxe of stock kernels: a service is called
-# from many threads, by who may call it, and all callers of a server that is killed end.
-# With ODRP_MNODE_IN=guest the same between two guests.
+# from many threads, by who may call it, and all callers of a server that is killed end. The
+# same by datagrams, and what the conformance suite asks of those. With ODRP_MNODE_IN=guest
+# calls over connections between two guests.
 . "$(dirname "$0")/lib.sh"
 
 # shellcheck disable=SC2016  # for the guest's shell
 called=$rxe_device'
 nic=verbs:rxe9,spin_us=0 far=/x/far
 serve() {
-	$far rpc serve --nic $1 bench >/tmp/serve 2>&1 &
+	$far rpc serve --nic "$@" bench >/tmp/serve 2>&1 &
 	server=$!
 	within 30 grep -q "serving bench" /tmp/serve || { cat /tmp/serve; exit 4; }
 }
@@ -17,31 +18,66 @@ serve $nic
 peer="--nic $nic --node 10.78.0.1"
 $far rpc ping $peer --count 2 bench || exit 5
 $far rpc ping $peer nobody && exit 6
-$far bench rpc $peer --service bench --threads 4 --outstanding 8 --ops 400 || exit 7
-read -r before <$sent
-$far bench rpc $peer --service bench --threads 4 --ops 100000000 >/tmp/killed 2>&1 &
-bench=$!
-within 30 grep -q . /proc/$bench/stat && usleep 1000000
-kill -9 $server
-within 20 test ! -e /proc/$bench || exit 8
-cat /tmp/killed
+bench="bench rpc $peer --service bench"
+$far $bench --threads 4 --outstanding 8 --ops 400 || exit 7
+$far $bench --variant datagram 2>&1 && exit 11
+# The server dies while it is called: more packets have come than connections need.
+received() {
+	cat /sys/class/infiniband/rxe9/ports/1/hw_counters/rcvd_pkts
+}
+calling() {
+	[ $(received) -gt $((begin + 300)) ]
+}
+killed() {
+	begin=$(received)
+	$far $bench "$@" --threads 4 --ops 100000000 >/tmp/killed 2>&1 &
+	calls=$!
+	within 60 calling || exit 17
+	kill -9 $server
+	within 60 test ! -e /proc/$calls || exit 8
+	cat /tmp/killed
+	grep -q " [1-4] errors" /tmp/killed || exit 18
+}
+killed
 
 serve $nic
 $far rpc ping $peer --count 1 bench || exit 9
 kill $server
 wait $server || exit 10
-cat /tmp/serve'
+cat /tmp/serve
+
+serve $nic --threads 2 --datagrams
+$far $bench --variant datagram --threads 4 --outstanding 8 --ops 400 || exit 12
+$far $bench --variant datagram --ops 40 --size 2000 || exit 13
+$far $bench --variant datagram --ops 40 --size 2048 2>&1 && exit 14
+$far $bench --ops 40 || exit 15
+kill $server
+wait $server || exit 16
+cat /tmp/serve
+serve $nic --datagrams
+killed --variant datagram
+
+export FAR_TEST_NIC=$nic
+export FAR_TEST_HOST=soft:nodes=2,ip=10.78.0.9/24,mtu=2200,packet=veth0
+CMOCKA_TEST_FILTER="test_datagram_*" exec test-far-nic-suite verbs 2>&1'
 
 # called KERNEL
 called() {
 	rxe_modules "$1"
 	vm_script --kernel "$1" --no-odrp --mem 300M --add "$case_dir/modules" \
-		--add "$vm_far_tool" -- "$called"
+		--add "$vm_far_tool" --add "$vm_far_suite" -- "$called"
 	expect_status 0
 	expect_out ' 0 errors'
-	expect_out '[1-4] errors'
 	expect_out 'requests in'
+	expect_out 'bench. at .10.78.0.1. has no datagrams'
+	expect_out '2048 bytes and their head are longer than a packet'
+	expect_out ', datagram$'
+	expect_out 'requests sent again'
+	expect_out '[1-9][0-9]* requests by datagrams'
+	expect_out 'OK . test_datagram_rpc'
+	((case_failed)) && grep -B3 FAILED "$case_dir/out" >&2
 	say "$(grep -E 'op/s|us' "$case_dir/out" | paste -sd';')"
+	say "$(grep -c '^\[ *OK \]' "$case_dir/out") tests of datagrams"
 }
 
 # The server's guest does what the other one asks for, a word at a time.
@@ -83,6 +119,7 @@ tell serve
 within 60 answers || exit 5
 $far rpc ping $peer nobody && exit 6
 $far bench rpc $peer --service bench --threads 4 --outstanding 8 --ops 400 || exit 7
+read -r before <$sent
 $far bench rpc $peer --service bench --threads 4 --ops 100000000 >/tmp/killed 2>&1 &
 bench=$!
 within 60 has_sent 200 || exit 11
@@ -100,11 +137,12 @@ called_apart() {
 	expect_status 0
 	expect_out ' 0 errors'
 	# Errors of calls, or of a connection that was made meanwhile.
-	expect_out '[1-4] errors|^far bench rpc: .*: Connection refused'
+	expect_out '[1-4] errors|^far bench rpc: .*: nobody there offers'
 	say "$(grep -E 'op/s|us' "$case_dir/out" | paste -sd';')"
 }
 
 vm_far_tool=$(userspace_dir)/userspace/tool/far
+vm_far_suite=$(userspace_dir)/tests/unit/userspace/nic/test-far-nic-suite
 if [[ $mnode_in = guest ]]; then
 	tap_case_guests "far rpc between two guests, 6.1" called_apart 6.1
 fi

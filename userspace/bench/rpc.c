@@ -293,7 +293,8 @@ static int worker_datagrams(struct worker *worker)
 static void worker_run(void *arg)
 {
 	struct worker *worker = arg;
-	int err = is_datagram(worker->run) ? worker_datagrams(worker) : worker_rpc(worker), none = 0;
+	int err = is_datagram(worker->run) ? worker_datagrams(worker) : worker_rpc(worker);
+	int none = 0;
 
 	worker->errors += err != 0;
 	if (!err)
@@ -566,7 +567,7 @@ static int run_alloc(struct run *run)
 	return run->nic && run->rpc && run->worker ? 0 : -ENOMEM;
 }
 
-static void err_tell(const struct run *run, int err, char *why, size_t why_len)
+static void err_explain(const struct run *run, int err, char *why, size_t why_len)
 {
 	const struct rpc_bench *bench = run->bench;
 
@@ -602,6 +603,6 @@ int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 	if (run.index)
 		rpc_index_free(run.index, &ret_result->index);
 	if (err && !why[0])
-		err_tell(&run, err, why, why_len);
+		err_explain(&run, err, why, why_len);
 	return err;
 }

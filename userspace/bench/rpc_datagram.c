@@ -12,7 +12,7 @@
 
 _Static_assert(RPC_DATAGRAM_THREADS * 8 <= FAR_RPC_DATA_MAX, "addresses fit into a response");
 
-size_t rpc_datagram_tell(const struct datagram_server *server, void *response)
+size_t rpc_datagram_publish(const struct datagram_server *server, void *response)
 {
 	unsigned nr = datagram_threads(server), i;
 	uint64_t address;
@@ -48,7 +48,7 @@ static int client_ask(struct far_rpc *rpc, struct rpc_datagram_server *ret_serve
 
 	if (err)
 		return err;
-	err = far_rpc_call(thread, RPC_DATAGRAM_TELL, NULL, 0, PATIENCE_NS, data, sizeof(data),
+	err = far_rpc_call(thread, RPC_DATAGRAM_ADDRESSES, NULL, 0, PATIENCE_NS, data, sizeof(data),
 			   &reply);
 	if (!err)
 		err = reply.status ? reply.status : answer_parse(data, reply.len, ret_server);

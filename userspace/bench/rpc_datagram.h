@@ -13,11 +13,11 @@
 
 #define RPC_DATAGRAM_THREADS	1024u	/* of a server */
 #define RPC_DATAGRAM_RECVS	4096u	/* of each thread, as eRPC has */
-#define RPC_DATAGRAM_TELL	1u	/* the handler that tells */
+#define RPC_DATAGRAM_ADDRESSES	1u	/* the handler that tells */
 
 /* What the handler answers: fills response, of FAR_RPC_DATA_MAX
  * bytes, with 8 bytes for each thread, in network byte order. Returns how many. */
-size_t rpc_datagram_tell(const struct datagram_server *server, void *response);
+size_t rpc_datagram_publish(const struct datagram_server *server, void *response);
 
 /* Addresses of a server's threads. */
 struct rpc_datagram_server {

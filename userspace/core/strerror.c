@@ -53,8 +53,8 @@ static const struct {
 	{ -EBADMSG, "the structure is damaged: \"far space check\" says where" },
 	/* what a memory node answers */
 	{ -EHOSTUNREACH, "no such node, or it does not answer" },
-	{ -EAFNOSUPPORT, "datagrams need a port of RoCE v2 that is up and has an IPv4 address; with "
-			 "ip=ADDRESS, this one" },
+	{ -EAFNOSUPPORT, "datagrams need a port of RoCE v2 that is up and has an IPv4 address, "
+			 "that of ip= if there is one" },
 	{ -EADDRNOTAVAIL, "this client has the address of the memory node" },
 	{ -ENETDOWN, "the port of the NIC is not active" },
 	{ -ECONNREFUSED, "nobody there offers that service, or, of a space, the memory node serves "

@@ -460,12 +460,12 @@ struct far_nic_ops {
 	/*
 	 * The address of a queue set of datagrams, for far_wr.remote of SENDs to it. Such a
 	 * queue set has one number, 0, without peer, connection or group. It posts SENDs,
-	 * which complete when they have left, and RECVs into registered memory, in lists of
-	 * their own (-EINVAL of post(): it is not registered); far_wc.len is what has come. A message is lost if no RECV is posted at
-	 * the other end, if the RECV is too short, or if nobody has the address; a RECV that
-	 * is too short stays. Other processes use the address, too. -EMSGSIZE of post():
-	 * longer than a packet. -EAFNOSUPPORT of qset_new(): no port of the NIC has an address
-	 * for datagrams. The pointer is NULL without FAR_NIC_CAP_DATAGRAMS.
+	 * which complete when they have left, and RECVs, in lists of their own; far_wc.len is
+	 * what has come. A message is lost if no RECV is posted at the other end, if the RECV
+	 * is too short, or if nobody has the address; a RECV that is too short stays. Other
+	 * processes use the address, too. -EMSGSIZE of post(): longer than a packet; -EINVAL:
+	 * a RECV's memory is not registered. -EAFNOSUPPORT of qset_new(): no port of the NIC
+	 * has an address for datagrams. The pointer is NULL without FAR_NIC_CAP_DATAGRAMS.
 	 */
 	uint64_t (*address)(struct far_qset *qset);
 	void (*stats)(struct far_qset *qset, struct far_qset_stats *ret_stats);

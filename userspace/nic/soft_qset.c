@@ -293,7 +293,8 @@ int soft_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr,
 	if (queue)
 		to = (struct far_wr_queue) {
 			.exists = true, .connected = queue->connected,
-			.calls = queue->wire != NULL, .used = queue->ring.posted - queue->ring.freed,
+			.calls = queue->wire != NULL,
+			.used = queue->ring.posted - queue->ring.freed,
 			.depth = mine->depth,
 		};
 	where = far_wr_check_post(&to, wr, nr, qset->nic->ops->caps);

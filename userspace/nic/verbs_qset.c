@@ -462,7 +462,8 @@ int verbs_qset_post(struct far_qset *qset, unsigned idx, const struct far_wr *wr
 	if (queue)
 		to = (struct far_wr_queue) {
 			.exists = true, .connected = queue->connected,
-			.calls = queue->wire != NULL, .used = queue->ring.posted - queue->ring.freed,
+			.calls = queue->wire != NULL,
+			.used = queue->ring.posted - queue->ring.freed,
 			.depth = mine->depth,
 			.packet = mine->datagram ? mine->datagram->ways.packet : 0,
 		};

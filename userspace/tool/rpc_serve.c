@@ -70,9 +70,9 @@ static int echo(void *arg, const void *request, size_t len, void *response, size
 }
 
 /* Tells the addresses of the threads that serve datagrams. */
-static int tell(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+static int addresses(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
 {
-	*ret_len = rpc_datagram_tell(arg, response);
+	*ret_len = rpc_datagram_publish(arg, response);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ static void served_stop(struct served *served)
 static int served_start(const struct options *o, char *why, size_t why_len,
 			struct served *ret_served)
 {
-	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_TELL] = tell };
+	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_ADDRESSES] = addresses };
 	struct far_rpc_server_attr attr = {
 		.service = o->service, .threads = o->threads, .handlers = handlers,
 		.nr_handlers = o->datagrams ? 2 : 1,

@@ -419,7 +419,8 @@ static void test_datagram_rpc(void **state)
 static void late_run(void *arg)
 {
 	struct pair *pair = arg;
-	uint64_t *request = bed_word(pair->bed, 64 * ROOM);	/* its head: where the answer goes */
+	/* Its head begins with the address to answer to. */
+	uint64_t *request = bed_word(pair->bed, 64 * ROOM);
 	struct far_wc wc = recv_wait(pair);
 	struct far_wr wr = {
 		.remote = request[0], .local = request, .len = wc.len, .lkey = pair->lkey[1],

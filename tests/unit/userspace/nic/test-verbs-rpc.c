@@ -210,16 +210,16 @@ static size_t echo_datagram(const void *arg, const void *request, size_t len, vo
 	return len;
 }
 
-static int tell(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+static int addresses(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
 {
-	*ret_len = rpc_datagram_tell(arg, response);
+	*ret_len = rpc_datagram_publish(arg, response);
 	return 0;
 }
 
 /* Datagrams go to the addresses that a service tells. */
 static void test_datagrams(void **state)
 {
-	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_TELL] = tell };
+	static far_rpc_fn *const handlers[] = { echo, [RPC_DATAGRAM_ADDRESSES] = addresses };
 	static struct rpc_datagram_server there;
 	struct far_rpc_server_attr attr = {
 		.service = "echo", .handlers = handlers, .nr_handlers = 2,

@@ -356,7 +356,8 @@ static int datagram_send_to_self(struct far_qset *qset, struct far_wr wr, uint32
 /* Three RECVs, of which a datagram that is too long for the second one stops the queue pair. */
 static int datagram_life(struct far_nic *nic, struct bed *bed)
 {
-	static const uint32_t room[] = { 64, 16, 64 }, len[] = { 8, 32, 16, 64 }, gets[] = { 1, 0, 1, 1 };
+	static const uint32_t room[] = { 64, 16, 64 };
+	static const uint32_t len[] = { 8, 32, 16, 64 }, gets[] = { 1, 0, 1, 1 };
 	struct far_qset_attr attr = {
 		.nr_peers = 1, .depth = 8, .group = FAR_NIC_OWN, .datagrams = true, .recvs = 3,
 	};
