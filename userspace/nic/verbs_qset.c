@@ -210,7 +210,7 @@ int verbs_qset_wire_cq(struct far_qset *qset, struct ibv_cq **ret_cq)
 
 /* ---- completions ---- */
 
-/* The same of a queue set of datagrams. */
+/* Records an entry of a queue set of datagrams. Ignores those of before it started again. */
 static void datagram_note(struct verbs_qset *mine, const struct ibv_wc *wc, uint16_t serial)
 {
 	if (mine->datagram->serial != serial)
