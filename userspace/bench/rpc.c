@@ -373,7 +373,8 @@ static int run_serve(struct run *run)
 		.handlers = run->index ? rpc_index_handlers : handlers,
 		.nr_handlers = run->index ? RPC_INDEX_HANDLERS : 1,
 		.arg = run->index ? (void *)run->index : (void *)bench,
-		.active = bench->variant == RPC_COMBINE && bench->place ? 0 : BASELINE_ACTIVE,
+		.active = bench->variant == RPC_COMBINE && bench->place ? bench->active :
+									  BASELINE_ACTIVE,
 	};
 
 	if (is_datagram(run))
@@ -457,6 +458,10 @@ static struct far_rpc_stats run_counts(struct run *run, struct rpc_bench_result 
 	for (i = 0; i < run->bench->cns && !is_datagram(run); i++) {
 		far_rpc_stats(run->rpc[i], &stats);
 		counts_add(&sum, &stats);
+		if (!i || stats.active < result->active_least)
+			result->active_least = stats.active;
+		if (stats.active > result->active_most)
+			result->active_most = stats.active;
 	}
 	for (i = 0; i < run->nr; i++) {
 		sum.requests += run->worker[i].requests;

@@ -32,6 +32,7 @@ struct rpc_bench {
 	const char *node, *service;	/* of another process' server; NULL: one of this process */
 	enum rpc_variant variant;
 	unsigned qps;		/* of each client, of RPC_COMBINE; 0: one for 2 threads */
+	unsigned active;	/* queue pairs that RPC_COMBINE's server lets send; 0: 256 */
 	uint64_t ops;		/* of all threads, a quarter of them to warm up */
 	uint64_t seed;
 	/* An ordered index behind the server, of so many keys; 0: an empty handler. */
@@ -55,6 +56,7 @@ struct rpc_bench_result {
 	int err;			/* the first of errors */
 	uint64_t client_memory;		/* bytes of rings of one client */
 	unsigned qps;			/* of each client */
+	unsigned active_least, active_most;	/* of a client, that may send at the end */
 	struct rpc_index_times index;
 	uint64_t wrong;			/* responses of the index */
 	int is_model;

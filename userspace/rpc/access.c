@@ -265,7 +265,11 @@ static int access_run(struct far_rpc_thread *thread, const struct asked *asked,
 	access->slot.len = asked->len;
 	access->slot.access = true;
 	err = rpc_slot_send(&access->slot, timeout_ns);
-	return err ? err : access_await(&access->slot);
+	if (err)
+		return err;
+	err = access_await(&access->slot);
+	rpc_load_add(&thread->load.asked, -1);
+	return err;
 }
 
 int far_rpc_read(struct far_rpc_thread *thread, uint64_t offset, void *data, size_t len,

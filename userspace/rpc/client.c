@@ -52,7 +52,6 @@ static void qp_begin(struct rpc_qp *qp, uint64_t credit, uint64_t memory)
 	qp->credit = 0;
 	qp->used = 0;
 	qp->asked = false;
-	memset(qp->degree, 0, sizeof(qp->degree));
 	rpc_qp_look(qp);
 }
 

@@ -38,6 +38,9 @@ enum rpc_slot_state {
 struct rpc_load {
 	uint64_t requests, bytes;
 	uint64_t size[RPC_SIZES];
+	uint64_t asked;			/* requests, with the one that waits to be sent */
+	uint64_t taken;			/* of these, those whose result was taken */
+	uint64_t inside;		/* the thread waits to send one, or for a result */
 };
 
 /* The assignment of threads to queue pairs. */
@@ -46,6 +49,7 @@ struct rpc_placing {
 	uint32_t busy;			/* a thread does it; atomic */
 	bool changed;			/* the queue pairs that may be used are others */
 	uint32_t moves;			/* of threads, until now; atomic */
+	uint32_t asks;			/* the immediate of a message; 0: none; atomic */
 	uint8_t closed[FAR_RPC_QPS_MAX];	/* as of the last time */
 	struct rpc_load seen[FAR_RPC_THREADS_MAX];
 };
@@ -87,6 +91,7 @@ struct far_rpc_thread {
 	uint32_t waiting;		/* it sleeps, or is about to; atomic */
 	uint32_t wants_duty;		/* it sleeps until another gives up the duty; atomic */
 	uint32_t used;			/* a thread of the program has it; atomic */
+	uint64_t answered;		/* of load.asked; the duty's; atomic */
 	struct rpc_slot slot[FAR_RPC_OUTSTANDING_MAX];
 	struct rpc_access access[RPC_ACCESS_SLOTS];
 	uint64_t looked;		/* when an access has last looked for the server */
@@ -103,7 +108,6 @@ struct rpc_qp {
 	uint64_t credit;		/* the server's last word; the leader's, as what follows */
 	uint32_t used;			/* requests sent over the connection */
 	bool asked;			/* for credits, since the last word */
-	uint8_t degree[RPC_CREDITS + 1];	/* messages by requests, since then */
 	bool failed;			/* rpc_deliver() has seen that end is broken; the duty's */
 	uint64_t next_call;		/* when the leader may connect again */
 	struct rpc_accesses accesses;	/* the leader's */
@@ -202,8 +206,14 @@ void rpc_place(struct far_rpc *rpc, uint64_t now);
  * are answered. -ETIME: not by then.
  */
 int rpc_place_move(struct far_rpc_thread *thread, uint64_t until);
-/* Notes a request. */
+/* Notes a request that was sent. */
 void rpc_load_note(struct rpc_load *load, uint32_t len);
+
+/* Adds to a counter of the thread's load. */
+static inline void rpc_load_add(uint64_t *counter, uint64_t more)
+{
+	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
+}
 
 static inline bool rpc_qp_closed(const struct rpc_qp *qp)
 {

@@ -78,6 +78,12 @@ static int answer_error(const struct rpc_meta *meta)
 	return -ECONNRESET;
 }
 
+/* Counts a request of the thread that is answered, or ended. */
+static void answer_note(struct far_rpc_thread *thread)
+{
+	__atomic_store_n(&thread->answered, thread->answered + 1, __ATOMIC_RELAXED);
+}
+
 /* Puts a result into a slot that is SENT with this id. */
 static void slot_fill(struct far_rpc_thread *thread, struct rpc_slot *slot,
 		      const struct rpc_meta *meta, const void *data)
@@ -85,10 +91,13 @@ static void slot_fill(struct far_rpc_thread *thread, struct rpc_slot *slot,
 	if (__atomic_load_n(&slot->id, __ATOMIC_RELAXED) != meta->id)
 		return;
 	if (!rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_FILLING)) {
-		if (rpc_slot_change(slot, RPC_SLOT_LOST, RPC_SLOT_FREE))
+		if (rpc_slot_change(slot, RPC_SLOT_LOST, RPC_SLOT_FREE)) {
+			answer_note(thread);
 			rpc_thread_wake(thread);
+		}
 		return;
 	}
+	answer_note(thread);
 	slot->err = answer_error(meta);
 	slot->status = meta->status;
 	slot->len = slot->err ? 0 : meta->len;
@@ -139,6 +148,7 @@ static bool slot_fail(struct rpc_slot *slot, const struct rpc_qp *qp)
 				 __ATOMIC_SEQ_CST);
 		return false;
 	}
+	answer_note(slot->thread);
 	slot->err = -ECONNRESET;
 	__atomic_store_n(&slot->state, lost ? RPC_SLOT_FREE : RPC_SLOT_FILLED, __ATOMIC_SEQ_CST);
 	rpc_thread_wake(slot->thread);

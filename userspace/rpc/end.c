@@ -158,10 +158,10 @@ void rpc_end_wc(struct rpc_end *end, const struct far_wc *wc)
 		return;
 	if (wc->imm & RPC_IMM_WAKE)
 		end->asleep = false;
-	if (wc->imm & RPC_IMM_RENEW) {
+	if (wc->imm & RPC_IMM_RENEW)
 		end->renewals++;
-		end->degrees += wc->imm >> RPC_IMM_DEGREE_SHIFT;
-	}
+	if (wc->imm & RPC_IMM_ASKS)
+		end->asks = wc->imm;
 	if (recv_post(end, 1) && !rpc_end_broken(end))
 		rpc_end_break(end, -EHOSTDOWN);
 }

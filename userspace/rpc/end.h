@@ -63,7 +63,7 @@ struct rpc_end {
 	uint32_t in_at;			/* offset of the next request in `in` */
 	uint16_t in_left;		/* requests there */
 	uint32_t renewals;		/* of a server: that the client has asked for */
-	uint32_t degrees;		/* sum of what they have reported */
+	uint32_t asks;			/* its last report of RPC_IMM_ASKS; 0: none is new */
 };
 
 static inline bool rpc_is_virtual(const struct far_nic *nic)

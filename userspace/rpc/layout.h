@@ -73,9 +73,16 @@ enum {
 	RPC_IMM_LOOK,		/* the sender has told something */
 	RPC_IMM_WAKE,		/* flag: the sender has seen that the receiver sleeps */
 	RPC_IMM_RENEW,		/* flag: the client wants credits */
+	RPC_IMM_ASKS = 4,	/* flag: the client reports what its threads ask, as below */
 };
 
-#define RPC_IMM_DEGREE_SHIFT	8	/* of RPC_IMM_RENEW: requests of a message, the median */
+/*
+ * Requests of all threads that have no response yet, at most RPC_DEPTH_MAX; and the threads that
+ * ask, less 1.
+ */
+#define RPC_IMM_DEPTH_SHIFT	8
+#define RPC_IMM_THREADS_SHIFT	24
+#define RPC_DEPTH_MAX		65535u
 
 enum { RPC_SKIP = 1 };		/* flag: take the rest of the lap */
 

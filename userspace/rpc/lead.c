@@ -140,28 +140,20 @@ static int lead_room(struct rpc_qp *qp, const struct rpc_slot *slot, uint32_t *r
 	return err;
 }
 
-/* The median of the requests of messages since the last time, which it forgets. */
-static unsigned degree_median(struct rpc_qp *qp)
+/* Reports with the next message what the client's threads ask, if nobody has yet. */
+static void asks_report(struct rpc_qp *qp)
 {
-	unsigned i, sum = 0, half, median = 0;
+	uint32_t *asks = &qp->rpc->placing.asks;
 
-	for (i = 1; i <= RPC_CREDITS; i++)
-		sum += qp->degree[i];
-	half = (sum + 1) / 2;
-	for (i = 1, sum = 0; i <= RPC_CREDITS && !median; i++) {
-		sum += qp->degree[i];
-		if (sum >= half && sum)
-			median = i;
-	}
-	memset(qp->degree, 0, sizeof(qp->degree));
-	return median;
+	if (__atomic_load_n(asks, __ATOMIC_RELAXED) && !(qp->end.imm & RPC_IMM_ASKS))
+		qp->end.imm |= __atomic_exchange_n(asks, 0, __ATOMIC_RELAXED);
 }
 
 /* Asks for credits with the next message. */
 static void credit_ask(struct rpc_qp *qp)
 {
 	qp->asked = true;
-	qp->end.imm |= RPC_IMM_RENEW | degree_median(qp) << RPC_IMM_DEGREE_SHIFT;
+	qp->end.imm |= RPC_IMM_RENEW;
 }
 
 /* Credits that are left. -EXDEV: none, since the server has closed the queue pair. */
@@ -325,7 +317,7 @@ static void batch_build(const struct batch *batch, struct rpc_qp *qp)
 	if (!batch->nr)
 		return;
 	left = credit_left(qp);
-	qp->degree[batch->nr]++;
+	asks_report(qp);
 	if (!qp->asked && left - batch->nr <= RPC_CREDITS / 2)
 		credit_ask(qp);
 	rpc_out_begin(&qp->end, rpc_round(batch->bytes, RPC_ALIGN));

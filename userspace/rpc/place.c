@@ -30,16 +30,11 @@ static unsigned size_class(uint32_t len)
 	return class < RPC_SIZES ? class : RPC_SIZES - 1;
 }
 
-static void count(uint64_t *counter, uint64_t more)
-{
-	__atomic_store_n(counter, *counter + more, __ATOMIC_RELAXED);
-}
-
 void rpc_load_note(struct rpc_load *load, uint32_t len)
 {
-	count(&load->requests, 1);
-	count(&load->bytes, rpc_item(len));
-	count(&load->size[size_class(len)], 1);
+	rpc_load_add(&load->requests, 1);
+	rpc_load_add(&load->bytes, rpc_item(len));
+	rpc_load_add(&load->size[size_class(len)], 1);
 }
 
 static uint64_t count_take(const uint64_t *counter, uint64_t *seen)
@@ -161,10 +156,35 @@ static unsigned open_list(struct far_rpc *rpc, uint16_t *open)
 	return nr;
 }
 
-/* Lists threads that have sent something since the last time. */
+/*
+ * Requests that the thread asks: those without a response. While it waits for one of them, what
+ * has come for the others does not matter: it would have sent more.
+ */
+static unsigned depth_of(const struct far_rpc_thread *thread)
+{
+	bool inside = __atomic_load_n(&thread->load.inside, __ATOMIC_RELAXED);
+	uint64_t over = __atomic_load_n(inside ? &thread->load.taken : &thread->answered,
+					__ATOMIC_RELAXED);
+	int64_t depth = __atomic_load_n(&thread->load.asked, __ATOMIC_RELAXED) - over;
+
+	return depth > 0 ? depth : 0;
+}
+
+/* Makes the report of what the threads ask, which the next message takes along. */
+static void asks_note(struct far_rpc *rpc, unsigned depth, unsigned threads)
+{
+	if (depth > RPC_DEPTH_MAX)
+		depth = RPC_DEPTH_MAX;
+	if (depth)
+		__atomic_store_n(&rpc->placing.asks,
+				 RPC_IMM_ASKS | depth << RPC_IMM_DEPTH_SHIFT |
+				 (threads - 1) << RPC_IMM_THREADS_SHIFT, __ATOMIC_RELAXED);
+}
+
+/* Lists threads that have sent something since the last time, and notes what all ask. */
 static unsigned movers_list(struct far_rpc *rpc, struct rpc_mover *mover)
 {
-	unsigned i, nr = 0;
+	unsigned i, nr = 0, depth = 0, threads = 0, asks;
 
 	for (i = 0; i < FAR_RPC_THREADS_MAX; i++) {
 		struct far_rpc_thread *thread = thread_at(rpc, i);
@@ -176,8 +196,12 @@ static unsigned movers_list(struct far_rpc *rpc, struct rpc_mover *mover)
 		if (!thread->target)
 			__atomic_store_n(&thread->target, rpc_thread_qp(thread),
 					 __ATOMIC_RELEASE);
+		asks = depth_of(thread);
+		depth += asks;
+		threads += asks || mover[nr].requests;
 		nr += mover[nr].requests != 0;
 	}
+	asks_note(rpc, depth, threads);
 	return nr;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #define FRESH	2u	/* the interval in which a client comes, and a whole one */
+#define USE_UNIT	256u	/* of rpc_sender.use: a request */
+#define SMOOTH	4u	/* a report's part of the mean is one of so many */
 
 static void seat_set(struct rpc_sched *sched, struct rpc_seat *seat, bool active)
 {
@@ -42,7 +44,7 @@ static void sender_set(struct rpc_sched *sched, struct rpc_sender *sender, unsig
 		seat_set(sched, seat, false);
 }
 
-/* The mean utilization of clients that are functioning and not new, which new ones get. */
+/* The mean of what clients ask that are functioning and not new, which new ones get. */
 static uint64_t use_mean(const struct rpc_sched *sched)
 {
 	const struct rpc_sender *sender;
@@ -56,6 +58,12 @@ static uint64_t use_mean(const struct rpc_sched *sched)
 	return sum > nr ? sum / nr : 1;
 }
 
+/* Queue pairs that the client can use: no more than it has threads that ask. */
+static unsigned sender_most(const struct rpc_sender *sender)
+{
+	return sender->threads && sender->threads < sender->nr ? sender->threads : sender->nr;
+}
+
 /* Makes as many queue pairs of each client active as it gets. */
 static void sched_divide(struct rpc_sched *sched)
 {
@@ -67,7 +75,8 @@ static void sched_divide(struct rpc_sched *sched)
 		if (sender->runs)
 			sched->claim[nr++] = (struct rpc_claim) {
 				.use = sender->fresh ? mean : sender->use,
-				.most = sender->nr,
+				.most = sender_most(sender),
+				.now = sender->nr_active,
 			};
 	rpc_share(sched->claim, nr, sched->max);
 	nr = 0;
@@ -79,24 +88,37 @@ static void sched_divide(struct rpc_sched *sched)
 	}
 }
 
+/* Takes the client's report, if there is a new one. */
+static void report_take(struct rpc_sender *sender)
+{
+	uint32_t report = __atomic_exchange_n(&sender->report, 0, __ATOMIC_RELAXED);
+	uint64_t use = (uint64_t)(report >> 16) * USE_UNIT;
+
+	if (!report)
+		return;
+	sender->threads = report & UINT16_MAX;
+	sender->use = sender->use ? (sender->use * (SMOOTH - 1) + use) / SMOOTH : use;
+}
+
 static void sender_collect(struct rpc_sender *sender)
 {
 	struct rpc_seat *seat;
 	bool ran = false;
 
-	sender->use = 0;
 	for (seat = sender->seats; seat; seat = seat->next) {
-		seat->last = __atomic_exchange_n(&seat->reported, 0, __ATOMIC_RELAXED);
-		ran |= __atomic_exchange_n(&seat->ran, 0, __ATOMIC_RELAXED);
-		sender->use += seat->last;
+		seat->last = __atomic_exchange_n(&seat->ran, 0, __ATOMIC_RELAXED);
+		ran |= seat->last != 0;
 	}
+	report_take(sender);
 	if (sender->fresh)
 		sender->fresh--;
 	if (ran)
 		sender->fresh = 0;
-	/* It has sent something, and less than it reports. */
-	if (ran && !sender->use)
-		sender->use = 1;
+	if (!ran)
+		sender->use = sender->threads = 0;
+	/* It has sent something, and reported nothing yet. */
+	else if (!sender->use)
+		sender->use = USE_UNIT;
 	sender->runs = ran || sender->fresh;
 }
 
@@ -194,7 +216,8 @@ void rpc_sched_look(struct rpc_sched *sched, uint64_t now)
 	uint64_t begun = __atomic_load_n(&sched->begun, __ATOMIC_RELAXED);
 	struct rpc_sender *sender;
 
-	if (now - begun < RPC_INTERVAL_NS ||
+	/* Threads look with times that they have read before, some earlier than begun. */
+	if ((int64_t)(now - begun) < (int64_t)RPC_INTERVAL_NS ||
 	    !__atomic_compare_exchange_n(&sched->begun, &begun, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;

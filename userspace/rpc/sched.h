@@ -2,8 +2,13 @@
 /*
  * A server's scheduling of queue pairs (FLOCK, section 3.4.1). Of the queue pairs of all
  * clients about max are active: only these get credits, each of which is a request that the
- * client may send. Clients report how many requests they put into a message, and get more
- * active queue pairs if that is much, or often.
+ * client may send.
+ *
+ * They are divided in proportion to what clients ask: requests that are not answered yet, those
+ * that wait to be sent among them. FLOCK's equation 3.1 divides by what clients have sent. But
+ * this follows from the queue pairs that they had, so that clients that ask alike drift apart,
+ * until some have all that they can use and most have one. A client with fewer queue pairs than
+ * it needs has more requests that wait: so this division comes to rest.
  *
  * Any thread of the server may call; the lock is held for a moment.
  */
@@ -22,22 +27,22 @@
 /**
  * struct rpc_seat - a queue pair of a client; all zeros: none
  * @active:	atomic; written with the lock
- * @reported:	sum of the degrees reported since the last division; atomic
- * @ran:	requests have come since then; atomic
- * @last:	@reported of the last interval
+ * @ran:	requests that have come since the last division; atomic
+ * @last:	@ran of the last interval
  * @owner:	to whom `changed` is reported
  */
 struct rpc_seat {
 	struct rpc_sender *sender;
 	struct rpc_seat *next;		/* of the sender */
-	uint32_t active, ran;
-	uint64_t reported, last;
+	uint32_t active, ran, last;
 	void *owner;
 };
 
 /**
  * struct rpc_sender - a client
- * @use:	its utilization in the last interval
+ * @report:	its last report, until a division: depth << 16 | threads; 0: none; atomic
+ * @use:	what it asks: the mean of its reports, of which the last ones count most; 0: none
+ * @threads:	of it that ask, as it has reported; 0: not yet
  * @runs:	it is functioning
  * @fresh:	intervals for which it counts as functioning, since it is new
  */
@@ -45,7 +50,8 @@ struct rpc_sender {
 	struct rpc_sender *next;
 	struct rpc_seat *seats;
 	uint64_t id, use;
-	unsigned nr, nr_active;
+	uint32_t report;
+	unsigned nr, nr_active, threads;
 	unsigned fresh;
 	bool runs;
 };
@@ -72,15 +78,19 @@ static inline bool rpc_seat_active(const struct rpc_seat *seat)
 	return __atomic_load_n(&seat->active, __ATOMIC_ACQUIRE);
 }
 
-/* Notes that requests have come, or that a renewal has reported this degree. */
-static inline void rpc_seat_ran(struct rpc_seat *seat)
+/* Notes that requests have come. */
+static inline void rpc_seat_ran(struct rpc_seat *seat, unsigned nr)
 {
-	__atomic_store_n(&seat->ran, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&seat->ran, nr, __ATOMIC_RELAXED);
 }
 
-static inline void rpc_seat_report(struct rpc_seat *seat, unsigned degree)
+/*
+ * Notes a client's report: depth requests that are not answered, at most RPC_DEPTH_MAX, of 1 to
+ * FAR_RPC_THREADS_MAX threads.
+ */
+static inline void rpc_seat_report(struct rpc_seat *seat, unsigned depth, unsigned threads)
 {
-	__atomic_add_fetch(&seat->reported, degree, __ATOMIC_RELAXED);
+	__atomic_store_n(&seat->sender->report, depth << 16 | threads, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -94,11 +94,14 @@ static void session_credit(struct rpc_session *session)
 	bool active = rpc_seat_active(&session->seat), changed = active != session->active;
 
 	if (session->end.renewals != session->renewals) {
-		rpc_seat_ran(&session->seat);
-		rpc_seat_report(&session->seat, session->end.degrees);
-		session->end.degrees = 0;
 		session->renewals = session->end.renewals;
 		session->wants = true;
+	}
+	if (session->end.asks) {
+		rpc_seat_report(&session->seat,
+				session->end.asks >> RPC_IMM_DEPTH_SHIFT & RPC_DEPTH_MAX,
+				(session->end.asks >> RPC_IMM_THREADS_SHIFT) + 1);
+		session->end.asks = 0;
 	}
 	session->active = active;
 	if (!active)
@@ -304,7 +307,7 @@ static int message_take(struct rpc_worker *worker, struct rpc_session *session)
 
 	rpc_out_head(&session->end, head->head);
 	session->received += head->nr;
-	rpc_seat_ran(&session->seat);
+	rpc_seat_ran(&session->seat, head->nr);
 	__atomic_store_n(&worker->messages, worker->messages + 1, __ATOMIC_RELAXED);
 	if (head->nr > RPC_CREDITS || (int32_t)(session->credit - session->received) < 0)
 		return -EPROTO;

@@ -17,10 +17,16 @@ static uint64_t part_of(const struct rpc_claim *claim, const struct rest *rest)
 	return (unsigned __int128)claim->use * rest->active / rest->use;
 }
 
-/* Returns what the claim's part has behind the whole ones, in units of 1 / rest->use. */
+/*
+ * Returns what the claim's part has behind the whole ones, in units of 1 / rest->use, and a
+ * quarter of a queue pair more if it has been rounded up before.
+ */
 static uint64_t remainder_of(const struct rpc_claim *claim, const struct rest *rest)
 {
-	return (unsigned __int128)claim->use * rest->active % rest->use;
+	bool has = claim->now > part_of(claim, rest);
+
+	return (unsigned __int128)claim->use * rest->active % rest->use +
+	       (has ? rest->use / 4 : 0);
 }
 
 static void claim_fix(struct rpc_claim *claim, unsigned active, struct rest *rest)

@@ -11,21 +11,24 @@
 
 /**
  * struct rpc_claim - a functioning client's claim to active queue pairs
- * @use:	utilization since the last division, 1 to 2^32 - 1
- * @most:	queue pairs that it has, at least 1
+ * @use:	what it asks, 1 to 2^32 - 1, in any unit
+ * @most:	queue pairs that it can use, at least 1
+ * @now:	active ones that it has; 0: none
  * @active:	result: 1 to @most
  * @full:	result: it could use more than @most
  */
 struct rpc_claim {
 	uint64_t use;
-	unsigned most, active;
+	unsigned most, now, active;
 	bool full;
 };
 
 /*
  * Divides max queue pairs in proportion to use. Each claim gets at least 1; so the sum is at
  * most max(max, nr). What a claim cannot use goes to the others. Fractions are rounded by the
- * largest remainder, equal ones by the order of the claims.
+ * largest remainder, equal ones by the order of the claims; but a claim that was rounded up and
+ * has the queue pair keeps it, unless another's remainder is larger by more than a quarter of a
+ * queue pair: so small changes of use move none.
  */
 void rpc_share(struct rpc_claim *claim, unsigned nr, unsigned max);
 

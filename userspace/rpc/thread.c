@@ -109,12 +109,20 @@ void rpc_slot_forget(struct rpc_slot *slot)
 /* Frees the slot of a request that was not sent: no response comes. */
 static void slot_drop(struct rpc_slot *slot)
 {
+	bool ended;
+
 	/* a thread with the duty may just end it, as it does all of a broken connection */
 	while (rpc_slot_state(slot) == RPC_SLOT_FILLING ||
 	       (rpc_slot_state(slot) == RPC_SLOT_SENT &&
 		!rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_FREE)))
 		sched_yield();
+	ended = rpc_slot_state(slot) == RPC_SLOT_FILLED;
 	__atomic_store_n(&slot->state, RPC_SLOT_FREE, __ATOMIC_RELEASE);
+	/* The duty has counted an answer to a request that it has ended. */
+	if (ended && !slot->access)
+		rpc_load_add(&slot->thread->load.taken, 1);
+	else
+		rpc_load_add(&slot->thread->load.asked, -1);
 }
 
 /*
@@ -128,13 +136,20 @@ static bool slot_is_free(struct rpc_slot *slot)
 	return rpc_slot_state(slot) == RPC_SLOT_FREE;
 }
 
+/* Takes the oldest request of the thread. */
+static struct rpc_slot *slot_take(struct far_rpc_thread *thread)
+{
+	rpc_load_add(&thread->load.taken, 1);
+	return &thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX];
+}
+
 void far_rpc_leave(struct far_rpc_thread *thread)
 {
 	/* A thread of the parent, which has no counterpart here, may just fill a response. */
 	if (rpc_is_stale(thread->rpc))
 		return;
 	while (thread->taken != thread->sent)
-		rpc_slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
+		rpc_slot_forget(slot_take(thread));
 	__atomic_store_n(&thread->used, 0, __ATOMIC_RELEASE);
 }
 
@@ -187,12 +202,15 @@ int rpc_slot_send(struct rpc_slot *slot, uint64_t timeout_ns)
 
 	slot->until = rpc_until(now, timeout_ns);
 	__atomic_store_n(&slot->state, RPC_SLOT_SENDING, __ATOMIC_RELEASE);
+	rpc_load_add(&thread->load.asked, 1);
+	rpc_load_add(&thread->load.inside, 1);
 	rpc_place(thread->rpc, now);
 	do {
 		err = rpc_place_move(thread, slot->until);
 		if (!err)
 			err = slot_combine(slot, thread->qp);
 	} while (err == -EXDEV);
+	rpc_load_add(&thread->load.inside, -1);
 	if (err)
 		slot_drop(slot);
 	else
@@ -240,8 +258,10 @@ int far_rpc_recv(struct far_rpc_thread *thread, void *data, size_t size,
 		return -ESTALE;
 	if (thread->taken == thread->sent)
 		return -ENOMSG;
+	rpc_load_add(&thread->load.inside, 1);
 	rpc_await(thread, slot, slot->until);
-	thread->taken++;
+	rpc_load_add(&thread->load.inside, -1);
+	slot_take(thread);
 	if (rpc_slot_state(slot) != RPC_SLOT_FILLED) {
 		rpc_slot_forget(slot);
 		return -ETIMEDOUT;
@@ -264,7 +284,7 @@ int far_rpc_cancel(struct far_rpc_thread *thread)
 		return -ESTALE;
 	if (thread->taken == thread->sent)
 		return -ENOMSG;
-	rpc_slot_forget(&thread->slot[thread->taken++ % FAR_RPC_OUTSTANDING_MAX]);
+	rpc_slot_forget(slot_take(thread));
 	return 0;
 }
 

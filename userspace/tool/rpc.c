@@ -239,6 +239,8 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	add_number(json, "size", b->size);
 	add_number(json, "large", b->large ? b->large : b->size);
 	add_number(json, "qps", r->qps);
+	add_number(json, "active_least", r->active_least);
+	add_number(json, "active_most", r->active_most);
 	add_number(json, "server_threads", b->server_threads);
 	json_object_object_add(json, "seed", json_object_new_uint64(b->seed));
 	json_object_object_add(json, "ops", json_object_new_int64(r->ops));

@@ -96,6 +96,21 @@ static void test_few(void **state)
 	assert_true(result.seconds == 0);
 }
 
+/* Clients that ask alike may use as many queue pairs, and fewer than they have. */
+static void test_alike(void **state)
+{
+	struct rpc_bench bench = shared(8, 8);
+	struct rpc_bench_result result;
+
+	bench.cns = 6;
+	bench.outstanding = 8;
+	bench.active = 20;
+	bench.ops = 400000;
+	result = run(&bench);
+	assert_int_equal(result.active_least, 3);
+	assert_int_equal(result.active_most, 4);
+}
+
 static void test_repeats(void **state)
 {
 	struct rpc_bench bench = shared(4, 2);
@@ -114,6 +129,7 @@ int main(void)
 		cmocka_unit_test(test_datagrams),
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_repeats),
 	};
 

@@ -60,6 +60,24 @@ static void equation_check(const struct rpc_claim *claim, unsigned nr, unsigned 
 			    (int64_t)sum);
 }
 
+/* Who was rounded up stays so while its remainder is not much smaller than another's. */
+static void test_keeps(void **state)
+{
+	struct rpc_claim claim[] = { { 100, 9 }, { 101, 9 }, { 102, 9, 4 } };
+	unsigned i;
+
+	for (i = 0; i < 3; i++) {
+		claim[0].use = 100 + i;
+		claim[1].use = 103 - i;
+		rpc_share(claim, 3, 10);
+		assert_int_equal(claim[2].active, 4);
+	}
+	claim[0].use = 120;
+	rpc_share(claim, 3, 10);
+	assert_int_equal(claim[0].active, 4);
+	assert_int_equal(claim[2].active, 3);
+}
+
 static void test_any(void **state)
 {
 	struct rpc_claim claim[CLAIMS];
@@ -159,10 +177,10 @@ static unsigned active_of(const struct server *server, unsigned client)
 	return nr;
 }
 
-static void client_report(struct server *server, unsigned client, unsigned degree)
+static void client_report(struct server *server, unsigned client, unsigned depth)
 {
-	rpc_seat_ran(&server->seat[client][0]);
-	rpc_seat_report(&server->seat[client][0], degree);
+	rpc_seat_report(&server->seat[client][0], depth, SEATS);
+	rpc_seat_ran(&server->seat[client][0], 1);
 }
 
 static void interval_end(struct server *server)
@@ -211,12 +229,11 @@ static void test_senders(void **state)
 	assert_int_equal(active_of(&server, 2), 3);
 	assert_in_range(active_of(&server, 0) + active_of(&server, 1), 5, 5);
 	/* A client that sends little is functioning; one that sends nothing has one extra. */
-	client_report(&server, 0, 30);
-	rpc_seat_ran(&server.seat[1][0]);
-	interval_end(&server);
-	client_report(&server, 0, 30);
-	rpc_seat_ran(&server.seat[1][0]);
-	interval_end(&server);
+	for (i = 0; i < 10; i++) {
+		client_report(&server, 0, 30);
+		client_report(&server, 1, 1);
+		interval_end(&server);
+	}
 	assert_int_equal(active_of(&server, 0), 7);
 	assert_int_equal(active_of(&server, 1), 1);
 	assert_int_equal(active_of(&server, 2), 1);
@@ -229,6 +246,94 @@ static void test_senders(void **state)
 	assert_true(server.changes);
 	for (i = 0; i < 3; i++)
 		client_leave(&server, i);
+}
+
+/*
+ * Clients whose threads always ask for `asks` requests send over the queue pairs that they have.
+ * A report finds a few requests answered that are not asked again.
+ */
+static void clients_run(struct server *server, const unsigned *asks, unsigned nr, unsigned rounds)
+{
+	struct far_rng rng;
+	unsigned i, j;
+
+	far_rng_init(&rng, 3, 0);
+	while (rounds--) {
+		for (i = 0; i < nr; i++) {
+			for (j = 0; j < SEATS; j++)
+				if (rpc_seat_active(&server->seat[i][j]))
+					rpc_seat_ran(&server->seat[i][j], 100);
+			rpc_seat_report(&server->seat[i][0],
+					asks[i] - far_rng_below(&rng, asks[i] / 16), SEATS);
+		}
+		interval_end(server);
+	}
+}
+
+/* Clients that ask alike get alike, whatever they had; and what they have does not wander. */
+static void test_alike(void **state)
+{
+	static struct server server;
+	unsigned asks[CLAIMS], i, changed;
+
+	server_open(&server, CLAIMS * 3 + 7);
+	for (i = 0; i < CLAIMS; i++) {
+		client_join(&server, i, SEATS);
+		asks[i] = i % 2 ? 64 : 256;
+	}
+	clients_run(&server, asks, CLAIMS, 50);
+	for (i = 0; i < CLAIMS; i++)
+		assert_in_range(active_of(&server, i), i % 2 ? 1 : 4, i % 2 ? 2 : 6);
+	for (i = 0; i < CLAIMS; i++)
+		asks[i] = 256;
+	clients_run(&server, asks, CLAIMS, 50);
+	changed = server.changes;
+	clients_run(&server, asks, CLAIMS, 200);
+	for (i = 0; i < CLAIMS; i++)
+		assert_in_range(active_of(&server, i), 3, 4);
+	assert_in_range(server.changes - changed, 0, 8);
+	for (i = 0; i < CLAIMS; i++)
+		client_leave(&server, i);
+}
+
+/* A client uses no more queue pairs than it has threads that ask. */
+static void test_threads(void **state)
+{
+	struct server server;
+	unsigned i;
+
+	server_open(&server, 8);
+	client_join(&server, 0, 8);
+	client_join(&server, 1, 8);
+	for (i = 0; i < 3; i++) {
+		client_report(&server, 0, 64);
+		client_report(&server, 1, 64);
+		rpc_seat_report(&server.seat[1][0], 64, 2);
+		interval_end(&server);
+	}
+	assert_int_equal(active_of(&server, 0), 6);
+	assert_int_equal(active_of(&server, 1), 2);
+	client_leave(&server, 0);
+	client_leave(&server, 1);
+}
+
+/* A thread that looks with an earlier time than another ends no interval. */
+static void test_late(void **state)
+{
+	struct server server;
+
+	server_open(&server, 8);
+	client_join(&server, 0, 8);
+	client_join(&server, 1, 8);
+	interval_end(&server);
+	client_report(&server, 0, 30);
+	client_report(&server, 1, 30);
+	interval_end(&server);
+	rpc_sched_look(&server.sched, server.now - RPC_INTERVAL_NS / 2);
+	assert_int_equal(active_of(&server, 0), 4);
+	assert_int_equal(active_of(&server, 1), 4);
+	client_leave(&server, 0);
+	client_leave(&server, 1);
 }
 
 /* The sum of active queue pairs of functioning clients, whoever comes, sends and goes. */
@@ -272,10 +377,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_keeps),
 		cmocka_unit_test(test_any),
 		cmocka_unit_test(test_assign),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_senders),
+		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_sum),
 	};
 
