@@ -45,6 +45,10 @@ $far rpc ping $peer --count 1 bench || exit 9
 kill $server
 wait $server || exit 10
 cat /tmp/serve
+serve $nic --workload index --keys 500
+$far bench rpc $peer --service bench --workload index --ops 400 || exit 11
+kill $server
+wait $server || exit 17
 
 serve $nic --threads 2 --datagrams
 $far $bench --variant datagram --threads 4 --outstanding 8 --ops 400 || exit 12
@@ -69,6 +73,7 @@ called() {
 	expect_status 0
 	expect_out ' 0 errors'
 	expect_out 'requests in'
+	expect_out '500 keys at the server; 0 wrong'
 	expect_out 'bench. at .10.78.0.1. has no datagrams'
 	expect_out '2048 bytes and their head are longer than a packet'
 	expect_out ', datagram$'

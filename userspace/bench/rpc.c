@@ -58,6 +58,7 @@ struct run {
 	struct datagram_server *datagrams;	/* of this process */
 	struct rpc_datagram_server there;	/* in this process or another one */
 	struct rpc_index *index;	/* the server's, or NULL */
+	uint64_t keys;			/* of the index; 0: there is none */
 	struct far_rpc **rpc;
 	struct worker *worker;
 	unsigned nr;			/* workers */
@@ -215,20 +216,20 @@ struct asked {
 static int worker_send(struct worker *worker, void *thread, const struct calls *calls,
 		       struct asked *asked, const uint8_t *data)
 {
-	const struct rpc_bench *bench = worker->run->bench;
+	uint64_t keys = worker->run->keys;
 
-	if (!bench->keys)
+	if (!keys)
 		return calls->send(thread, data, worker->size);
-	asked->handler = rpc_index_draw(&worker->rng, bench->keys, asked->key);
+	asked->handler = rpc_index_draw(&worker->rng, keys, asked->key);
 	return far_rpc_send(thread, asked->handler, asked->key, sizeof(asked->key), TIMEOUT_NS);
 }
 
 static int worker_calls(struct worker *worker, const struct calls *calls, void *thread)
 {
 	const struct rpc_bench *bench = worker->run->bench;
+	uint64_t sent = 0, taken = 0, keys = worker->run->keys;
 	struct far_nic *nic = worker->run->nic[1 + worker->cn];
 	struct asked asked[FAR_RPC_OUTSTANDING_MAX], *oldest;
-	uint64_t sent = 0, taken = 0;
 	uint8_t data[FAR_RPC_DATA_MAX] = { 0 };
 	int err;
 
@@ -246,16 +247,16 @@ static int worker_calls(struct worker *worker, const struct calls *calls, void *
 		if (sent == taken)
 			break;
 		/* An answer that fails leaves the buffer as it is, and must not pass for one. */
-		if (bench->keys)
+		if (keys)
 			memset(data, 0xff, 8);
 		err = calls->recv(thread, data);
 		if (err)
 			return err;
 		oldest = &asked[taken % FAR_RPC_OUTSTANDING_MAX];
 		response_note(worker, oldest->start, nic->ops->now(nic));
-		if (bench->keys)
-			worker->wrong += !rpc_index_is_right(bench->keys, oldest->handler,
-							     oldest->key, data, 8);
+		if (keys)
+			worker->wrong += !rpc_index_is_right(keys, oldest->handler, oldest->key,
+							     data, 8);
 		progress_note(worker, nic->ops->now(nic));
 	} while (++taken);
 	return 0;
@@ -339,8 +340,26 @@ static int run_index(struct run *run, char *why, size_t why_len)
 {
 	const struct rpc_bench *bench = run->bench;
 
-	return bench->keys ? rpc_index_new(bench->keys, run->sim ? run->nic[0] : NULL,
-					   bench->index_ns, why, why_len, &run->index) : 0;
+	if (!bench->index || bench->node)
+		return 0;
+	run->keys = bench->keys;
+	return rpc_index_new(bench->keys, run->sim ? run->nic[0] : NULL, bench->index_ns, why,
+			     why_len, &run->index);
+}
+
+/* Asks a server of another process for its keys. */
+static int run_keys(struct run *run, char *why, size_t why_len)
+{
+	const struct rpc_bench *bench = run->bench;
+	int err;
+
+	if (!bench->index || !bench->node)
+		return 0;
+	err = rpc_index_keys(run->rpc[0], &run->keys);
+	if (err == -EBADMSG)
+		snprintf(why, why_len, "service \"%s\": expected an index, as \"far rpc serve "
+			 "--workload index\" offers", bench->service);
+	return err;
 }
 
 /* Starts a server of datagrams, or asks one of another process where it is. */
@@ -523,6 +542,7 @@ static void run_result(struct run *run, struct rpc_bench_result *result)
 		far_hist_merge(all, &run->worker[i].hist);
 	result->client_memory = sum.memory;
 	result->qps = bench_qps(run->bench);
+	result->keys = run->keys;
 	result->is_model = run->sim != NULL;
 	result->err = run->err;
 	result->ops = all->count;
@@ -600,6 +620,8 @@ int rpc_bench_run(const struct rpc_bench *bench, char *why, size_t why_len,
 		err = run_serve(&run);
 	if (!err)
 		err = run_connect(&run);
+	if (!err)
+		err = run_keys(&run, why, why_len);
 	if (!err)
 		err = run_workers(&run);
 	if (!err)

@@ -35,9 +35,9 @@ struct rpc_bench {
 	unsigned active;	/* queue pairs that RPC_COMBINE's server lets send; 0: 256 */
 	uint64_t ops;		/* of all threads, a quarter of them to warm up */
 	uint64_t seed;
-	/* An ordered index behind the server, of so many keys; 0: an empty handler. */
-	uint64_t keys;
-	uint64_t index_ns[RPC_INDEX_HANDLERS];	/* in sim: its cost */
+	bool index;		/* an ordered index behind the server; false: an empty handler */
+	uint64_t keys;		/* of the index, in a server of this process */
+	uint64_t index_ns[RPC_INDEX_ASKS];	/* in sim: its cost */
 };
 
 struct rpc_bench_result {
@@ -57,7 +57,8 @@ struct rpc_bench_result {
 	uint64_t client_memory;		/* bytes of rings of one client */
 	unsigned qps;			/* of each client */
 	unsigned active_least, active_most;	/* of a client, that may send at the end */
-	struct rpc_index_times index;
+	struct rpc_index_times index;	/* of a server of this process */
+	uint64_t keys;			/* of the index */
 	uint64_t wrong;			/* responses of the index */
 	int is_model;
 };

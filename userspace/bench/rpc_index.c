@@ -18,19 +18,20 @@
 #define NAME		"rpc"
 #define ROOM		(UINT64_C(64) << 20)	/* of the space, beside the keys */
 #define KEY_BYTES	64u			/* of the space, for each key */
+#define KEYS_TIMEOUT_NS	UINT64_C(10000000000)	/* of rpc_index_keys() */
 
 /* A server's thread. */
 struct seat {
 	struct rpc_index *index;
 	struct seat *next;
 	struct far_task *task;
-	struct far_hist hist[RPC_INDEX_HANDLERS];
+	struct far_hist hist[RPC_INDEX_ASKS];
 };
 
 struct rpc_index {
 	uint64_t keys;
 	struct far_nic *sim;
-	uint64_t cost[RPC_INDEX_HANDLERS];
+	uint64_t cost[RPC_INDEX_ASKS];
 	struct cluster cluster;
 	struct far_btree *tree;
 	pthread_key_t key;		/* the thread's seat */
@@ -74,6 +75,23 @@ bool rpc_index_is_right(uint64_t keys, unsigned handler, const uint8_t *request,
 	return len == sizeof(answer) && !memcmp(response, &answer, len);
 }
 
+int rpc_index_keys(struct far_rpc *rpc, uint64_t *ret_keys)
+{
+	struct far_rpc_thread *thread;
+	struct far_rpc_reply reply;
+	int err = far_rpc_join(rpc, &thread);
+
+	if (err)
+		return err;
+	err = far_rpc_call(thread, RPC_INDEX_COUNT, NULL, 0, KEYS_TIMEOUT_NS, ret_keys,
+			   sizeof(*ret_keys), &reply);
+	far_rpc_leave(thread);
+	if (err == -ENOSYS || (!err && (reply.status || reply.len != sizeof(*ret_keys) ||
+					!*ret_keys || *ret_keys > RPC_INDEX_KEYS_MAX)))
+		return -EBADMSG;
+	return err;
+}
+
 /* ---- threads of the server ---- */
 
 /* The thread ends. */
@@ -95,7 +113,7 @@ static struct seat *seat_new(struct rpc_index *index)
 		return NULL;
 	}
 	seat->index = index;
-	for (i = 0; i < RPC_INDEX_HANDLERS; i++)
+	for (i = 0; i < RPC_INDEX_ASKS; i++)
 		far_hist_init(&seat->hist[i]);
 	seat->next = __atomic_load_n(&index->seats, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&index->seats, &seat->next, seat, true,
@@ -180,7 +198,16 @@ static int scan(void *arg, const void *request, size_t len, void *response, size
 	return run(arg, RPC_INDEX_SCAN, request, len, response, ret_len);
 }
 
-far_rpc_fn *const rpc_index_handlers[RPC_INDEX_HANDLERS] = { get, scan };
+static int keys_count(void *arg, const void *request, size_t len, void *response, size_t *ret_len)
+{
+	const struct rpc_index *index = arg;
+
+	memcpy(response, &index->keys, sizeof(index->keys));
+	*ret_len = sizeof(index->keys);
+	return 0;
+}
+
+far_rpc_fn *const rpc_index_handlers[RPC_INDEX_HANDLERS] = { get, scan, keys_count };
 
 /* ---- the tree ---- */
 
@@ -253,7 +280,7 @@ static void times_of(const struct rpc_index *index, struct rpc_index_times *ret_
 	const struct seat *seat;
 	unsigned i;
 
-	for (i = 0; i < RPC_INDEX_HANDLERS && all; i++) {
+	for (i = 0; i < RPC_INDEX_ASKS && all; i++) {
 		far_hist_init(all);
 		for (seat = index->seats; seat; seat = seat->next)
 			far_hist_merge(all, &seat->hist[i]);

@@ -19,14 +19,11 @@
 #include "../bench/rpc.h"
 #include "interrupt.h"
 
-#define KEYS		100000u
-#define KEYS_MAX	(UINT64_C(1) << 28)
 #define NS_MAX		UINT64_C(1000000000)
 
 struct options {
 	struct rpc_bench bench;
 	const char *json, *variant;
-	bool index;
 	uint64_t keys;			/* 0: not given */
 };
 
@@ -54,7 +51,7 @@ static const struct argp_option bench_options[] = {
 	{ "seed", OPT_SEED, "N", 0, "of sim (1)", 0 },
 	{ "workload", OPT_WORKLOAD, "NAME", 0,
 	  "echo (default), or index: gets and short scans of a tree at the server", 0 },
-	{ "keys", OPT_KEYS, "N", 0, "of index: keys (100000)", 0 },
+	{ "keys", OPT_KEYS, "N", 0, "of index: keys (100000); with --node, those of the server", 0 },
 	{ "get-ns", OPT_GET, "N", 0, "of index in sim: what a get costs the server, in ns", 0 },
 	{ "scan-ns", OPT_SCAN, "N", 0, "the same of a scan", 0 },
 	{ "json", OPT_JSON, "FILE", 0, "results as JSON; '-' is the standard output", 0 },
@@ -89,21 +86,22 @@ static void check_workload(struct argp_state *state, struct options *o)
 	bool is_sim = !strncmp(b->nic, "sim", 3);
 	unsigned costs = !!b->index_ns[RPC_INDEX_GET] + !!b->index_ns[RPC_INDEX_SCAN];
 
-	if (!o->index && (o->keys || costs))
+	if (!o->bench.index && (o->keys || costs))
 		argp_error(state, "--keys, --get-ns, --scan-ns: expected with --workload index");
 	if (costs && !is_sim)
 		argp_error(state, "--get-ns and --scan-ns: expected with --nic sim:PROFILE");
-	if (!o->index)
+	if (!o->bench.index)
 		return;
-	if (b->node)
-		argp_error(state, "--workload index: expected with a server in this process");
+	if (b->node && o->keys)
+		argp_error(state, "--keys %llu: expected without --node, since the server tells "
+			   "how many it has", (unsigned long long)o->keys);
 	if (b->variant == RPC_DATAGRAM)
 		argp_error(state, "--workload index: expected without --variant datagram");
-	if (is_sim && costs != RPC_INDEX_HANDLERS)
+	if (is_sim && costs != RPC_INDEX_ASKS)
 		argp_error(state, "--workload index: no time passes in sim for a tree; --get-ns "
 			   "and --scan-ns expected, as \"far bench rpc --workload index\" measures "
 			   "them");
-	b->keys = o->keys ? o->keys : KEYS;
+	b->keys = o->keys ? o->keys : RPC_INDEX_KEYS;
 	b->size = 8;
 }
 
@@ -160,12 +158,12 @@ static error_t parse_bench(int key, char *arg, struct argp_state *state)
 		b->seed = far_arg_number(state, "--seed", arg, 0, UINT64_MAX, 0);
 		break;
 	case OPT_WORKLOAD:
-		o->index = !strcmp(arg, "index");
-		if (!o->index && strcmp(arg, "echo"))
+		o->bench.index = !strcmp(arg, "index");
+		if (!o->bench.index && strcmp(arg, "echo"))
 			argp_error(state, "--workload '%s': echo or index expected", arg);
 		break;
 	case OPT_KEYS:
-		o->keys = far_arg_number(state, "--keys", arg, 1, KEYS_MAX, 1);
+		o->keys = far_arg_number(state, "--keys", arg, 1, RPC_INDEX_KEYS_MAX, 1);
 		break;
 	case OPT_GET:
 		b->index_ns[RPC_INDEX_GET] = far_arg_number(state, "--get-ns", arg, 1, NS_MAX, 0);
@@ -212,10 +210,12 @@ static void add_index(struct json_object *json, const struct rpc_bench *b,
 	double get = r->is_model ? b->index_ns[RPC_INDEX_GET] : r->index.median[RPC_INDEX_GET];
 	double scan = r->is_model ? b->index_ns[RPC_INDEX_SCAN] : r->index.median[RPC_INDEX_SCAN];
 
-	json_object_object_add(json, "keys", json_object_new_uint64(b->keys));
-	add_number(json, "get_ns", get);
-	add_number(json, "scan_ns", scan);
-	if (!r->is_model) {
+	json_object_object_add(json, "keys", json_object_new_uint64(r->keys));
+	if (!b->node) {
+		add_number(json, "get_ns", get);
+		add_number(json, "scan_ns", scan);
+	}
+	if (!r->is_model && !b->node) {
 		add_number(json, "get_mean_ns", r->index.mean[RPC_INDEX_GET]);
 		add_number(json, "scan_mean_ns", r->index.mean[RPC_INDEX_SCAN]);
 	}
@@ -232,7 +232,7 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 			       json_object_new_string(r->is_model ? "model" : "measured"));
 	json_object_object_add(json, "variant", json_object_new_string(o->variant));
 	json_object_object_add(json, "workload",
-			       json_object_new_string(o->index ? "index" : "echo"));
+			       json_object_new_string(o->bench.index ? "index" : "echo"));
 	add_number(json, "cns", b->cns);
 	add_number(json, "threads", b->threads);
 	add_number(json, "outstanding", b->outstanding);
@@ -263,7 +263,7 @@ static struct json_object *result_json(const struct options *o, const struct rpc
 	json_object_object_add(json, "sleeps", json_object_new_int64(r->sleeps));
 	json_object_object_add(json, "client_memory", json_object_new_int64(r->client_memory));
 	json_object_object_add(json, "errors", json_object_new_int64(r->errors));
-	if (b->keys)
+	if (b->index)
 		add_index(json, b, r);
 	return json;
 }
@@ -289,7 +289,10 @@ static void cluster_clean(const void *arg)
 
 static void print_index(const struct rpc_bench *b, const struct rpc_bench_result *r)
 {
-	if (r->is_model)
+	if (b->node)
+		printf("an index of %llu keys at the server; %llu wrong\n",
+		       (unsigned long long)r->keys, (unsigned long long)r->wrong);
+	else if (r->is_model)
 		printf("an index of %llu keys: get %llu ns, scan %llu ns (as given); "
 		       "%llu wrong\n", (unsigned long long)b->keys,
 		       (unsigned long long)b->index_ns[RPC_INDEX_GET],
@@ -326,7 +329,7 @@ int far_bench_rpc(int argc, char **argv)
 	int err;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	if (o.index && interrupt_clean(cluster_clean, &index_conf))
+	if (o.bench.index && !o.bench.node && interrupt_clean(cluster_clean, &index_conf))
 		return EXIT_FAILURE;
 	err = rpc_bench_run(&o.bench, why, sizeof(why), &r);
 	if (err) {
@@ -347,7 +350,7 @@ int far_bench_rpc(int argc, char **argv)
 	       (unsigned long long)r.errors);
 	if (o.bench.variant == RPC_DATAGRAM)
 		printf("%llu requests sent again\n", (unsigned long long)r.again);
-	if (o.index)
+	if (o.bench.index)
 		print_index(&o.bench, &r);
 	if (r.errors)
 		print_error(argv[0], &o.bench, r.err);
@@ -464,7 +467,7 @@ static int rpc_ping(int argc, char **argv)
 }
 
 static const struct far_command rpc_commands[] = {
-	{ "serve", "offers a service that answers with the request", far_rpc_serve_command },
+	{ "serve", "offers a service: an echo, or an ordered index", far_rpc_serve_command },
 	{ "ping", "calls a service, and prints how long each call takes", rpc_ping },
 	{ NULL, NULL, NULL },
 };

@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..245
+echo 1..256
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -271,6 +271,8 @@ peer=(--nic "soft:udp=127.0.0.1:0:127.0.0.1:$port" --node 10.77.0.1)
 says " us" "$far" rpc ping "${peer[@]}" --count 2 bench
 says " 0 errors" "$far" bench rpc "${peer[@]}" --service bench --ops 100
 refused 'service "nobody" at "10.77.0.1": no program serves it there' rpc ping "${peer[@]}" nobody
+asks=(bench rpc "${peer[@]}" --workload index)
+refused 'service "bench": expected an index' "${asks[@]}" --service bench
 kill $server
 wait $server
 [[ $? = 0 && $(<"$dir/serve") = *"requests in"*"messages"* ]]
@@ -291,6 +293,24 @@ misused "mem has no datagrams: --nic verbs or sim expected" "${datagrams[@]}" --
 misused "soft has no datagrams: --nic verbs or sim expected" "${datagrams[@]}" "${peer[@]}" \
 	--service bench
 misused "--datagrams: the back end mem has no datagrams" rpc serve --nic "$nic" --datagrams bench
+# An index of another process; this one does not know its keys.
+"$far" rpc serve --nic "soft:udp=127.0.0.1:$port" --workload index --keys 700 tree \
+	>"$dir/tree" 2>&1 </dev/null &
+server=$!
+until [[ -s $dir/tree ]] || ! kill -0 $server; do
+	sleep 0.1
+done
+says "700 keys at the server; 0 wrong" "$far" "${asks[@]}" --service tree --ops 300
+says " 0 errors" "$far" bench rpc "${peer[@]}" --service tree --ops 100
+kill $server
+wait $server
+[[ $? = 0 && $(<"$dir/tree") = *"medians, measured)"* ]]
+result $? "rpc serve --workload index ends with its times"
+misused "--keys 5: expected without --node" "${asks[@]}" --service tree --keys 5
+misused "--keys: expected with --workload index" rpc serve --keys 5 tree
+misused "--datagrams: expected without --workload index" rpc serve --nic verbs:x \
+	--datagrams --workload index tree
+misused "--workload 'x': echo or index expected" rpc serve --workload x tree
 # An ordered index behind RPC.
 index=(bench rpc --workload index --keys 500 --ops 200 --threads 2)
 says "medians, measured); 0 wrong" "$far" "${index[@]}" --nic "$nic"
