@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """
-Figures 2.2 and 4.1 to 4.7 of "Scaling RDMA RPCs with FLOCK" (S. Monga, 2021; SOSP 2021 has the
-same), on the model of a ConnectX-5 at 100 Gb/s: 23 clients, one server of 32 threads, requests and
-responses of 64 bytes.
+Figures 2.2, 4.1 to 4.7 and 4.11 to 4.13 of "Scaling RDMA RPCs with FLOCK" (S. Monga, 2021; SOSP
+2021 has the same), on the model of a ConnectX-5 at 100 Gb/s: 23 clients, one server of 32 threads,
+requests and responses of 64 bytes. Figures 4.8 to 4.10 are of transactions, which are not here.
 """
 from figures_run import Figure, Series
 
@@ -176,7 +176,75 @@ def ratios(name, title, rows, key, note=''):
                   names=tuple(row[0] for row in rows), note=note)
 
 
-PICTURES = ('2.2a', '4.1-1', '4.1-8', '4.2-8', '4.4', '4.5', '4.7')
+INDEX_CLIENTS = 22
+INDEX_THREADS = [1, 4, 8, 16, 32]
+# What a get and a scan of the B+ tree on mem take: "far bench rpc --workload index".
+COSTS = (3935, 14079)
+
+
+def index(threads, outstanding=8, variant='combine', part=1):
+    """part: of the costs one is taken."""
+    args = rpc(threads, outstanding, variant, cns=INDEX_CLIENTS)
+    # The index bounds the rate; a request that is outstanding is answered 20 times, or more.
+    args[args.index('--ops') + 1] = str(max(100000, INDEX_CLIENTS * threads * outstanding * 20))
+    return args + ['--workload', 'index', '--get-ns', str(COSTS[0] // part), '--scan-ns',
+                   str(COSTS[1] // part)]
+
+
+def indexes(name, title, y_label, outstanding, *keys, **more):
+    """keys: (what, key of the results)."""
+    return Figure(f'{name}-{outstanding}', f'Figure {name}: index, {title}, {outstanding} '
+                  'outstanding', 'threads of a client', y_label, INDEX_THREADS, [
+                      Series(f'{label}{what} (model)',
+                             args=lambda x, v=variant: index(x, outstanding, v),
+                             value=lambda r, k=key: r[k])
+                      for variant, label in (('combine', 'combine'), ('datagram', 'datagrams'))
+                      for what, key in keys], **more)
+
+
+def all_indexes():
+    for outstanding in (1, 8):
+        first = f'4.11-{outstanding}'
+        yield indexes('4.11', 'throughput', 'Mop/s', outstanding, ('', 'mops'),
+                      note='22 clients, 90 % gets and 10 % scans of 64 keys. Handlers spend '
+                           f'{COSTS[0]} and {COSTS[1]} ns, measured of this B+ tree; the paper '
+                           'has HydraList on other processors.')
+        yield indexes('4.12', 'median latency', 'us', outstanding, (', get', 'get_p50_us'),
+                      (', scan', 'scan_p50_us'), runs_of=first)
+        yield indexes('4.13', '99th percentile', 'us', outstanding, (', get', 'get_p99_us'),
+                      (', scan', 'scan_p99_us'), runs_of=first)
+
+
+INDEX = [('16 threads, 8 outstanding', index(16), index(16, 8, 'datagram'), 1),
+         ('32 threads, 8 outstanding', index(32), index(32, 8, 'datagram'), 1.4)]
+PARTS = [1, 2, 4]
+
+
+def parts():
+    return Figure('index-costs', 'Throughput of an index beside datagrams, 32 threads, 8 '
+                  'outstanding', 'part of the costs, one in', 'times', PARTS, [
+                      Series('ratio (model)', args=lambda x: index(32, part=x),
+                             per=lambda x: index(32, 8, 'datagram', x))],
+                  note='A faster index leaves more of the server to what brings its requests.')
+
+
+ALIKE = [QPS, 32]
+
+
+def alike():
+    return Figure('alike', 'Clients that ask alike, 32 threads, 8 outstanding',
+                  'queue pairs of a client', 'Mop/s, us, queue pairs', ALIKE, [
+                      Series(f'{label} (model)', args=lambda x: rpc(32, 8, qps=x),
+                             value=lambda r, k=key: r[k])
+                      for label, key in (('Mop/s', 'mops'), ('p50, us', 'p50_us'),
+                                         ('p99, us', 'p99_us'),
+                                         ('active, the fewest of a client', 'active_least'),
+                                         ('active, the most', 'active_most'))],
+                  note='The server lets 256 of all queue pairs be active.')
+
+
+PICTURES = ('2.2a', '4.1-1', '4.1-8', '4.2-8', '4.4', '4.5', '4.7',
+            '4.11-8')
 FIGURES = [ratios('each', 'Throughput beside a queue pair each, 8 outstanding', FITTED, 'mops'),
            ratios('growth', 'Throughput by threads, 1 outstanding', GROWTH, 'mops'),
            ratios('rates', 'Ratios of throughput', RATES, 'mops',
@@ -185,7 +253,8 @@ FIGURES = [ratios('each', 'Throughput beside a queue pair each, 8 outstanding', 
            ratios('medians', 'Median latency of datagrams, beside combine', MEDIANS, 'p50_us'),
            ratios('tails', '99th percentile of combine, beside a queue pair each, 8 outstanding',
                   TAILS, 'p99_us'),
+           ratios('index', 'Throughput of an index beside datagrams', INDEX, 'mops'),
            reads(), senders(), *all_systems(), sharing('4.4', 'throughput', 'Mop/s', 'mops'),
            sharing('4.4-p50', 'median latency', 'us', 'p50_us', runs_of='4.4'),
            sharing('4.4-p99', '99th percentile', 'us', 'p99_us', runs_of='4.4'),
-           degree(), coalescing(), placing(), nodes()]
+           degree(), coalescing(), placing(), nodes(), *all_indexes(), parts(), alike()]

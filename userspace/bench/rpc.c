@@ -45,6 +45,7 @@ struct worker {
 	uint32_t size;
 	unsigned fresh;				/* responses that run->done does not have */
 	struct far_hist hist;
+	struct far_hist asks[RPC_INDEX_ASKS];	/* of an index, by handler */
 	uint64_t requests, doorbells, again;	/* of datagrams */
 	uint64_t errors, wrong;
 	struct far_rng rng;
@@ -122,14 +123,24 @@ static unsigned bench_qps(const struct rpc_bench *bench)
 	return (bench->threads + 1) / 2;
 }
 
+/* A request under way. */
+struct asked {
+	uint64_t start;
+	unsigned handler;
+	uint8_t key[RPC_INDEX_DATAGRAM];	/* of the index, 8 bytes */
+};
+
 /* Notes a response, if all threads are at work. */
-static void response_note(struct worker *worker, uint64_t start, uint64_t now)
+static void response_note(struct worker *worker, const struct asked *asked, uint64_t now)
 {
 	struct run *run = worker->run;
 	uint64_t begin = __atomic_load_n(&run->begin, __ATOMIC_ACQUIRE);
 
-	if (begin && now >= begin && !__atomic_load_n(&run->end, __ATOMIC_ACQUIRE))
-		far_hist_add(&worker->hist, now - start);
+	if (!begin || now < begin || __atomic_load_n(&run->end, __ATOMIC_ACQUIRE))
+		return;
+	far_hist_add(&worker->hist, now - asked->start);
+	if (run->keys)
+		far_hist_add(&worker->asks[asked->handler], now - asked->start);
 }
 
 /* Notes the time if the number of responses, which was done - nr, has come to `mark`. */
@@ -206,13 +217,6 @@ static int dgram_recv(void *thread, void *data)
 static const struct calls rpc_calls = { rpc_send, rpc_recv };
 static const struct calls datagram_calls = { dgram_send, dgram_recv };
 
-/* A request under way. */
-struct asked {
-	uint64_t start;
-	unsigned handler;
-	uint8_t key[8];			/* of the index */
-};
-
 static int worker_send(struct worker *worker, void *thread, const struct calls *calls,
 		       struct asked *asked, const uint8_t *data)
 {
@@ -221,7 +225,10 @@ static int worker_send(struct worker *worker, void *thread, const struct calls *
 	if (!keys)
 		return calls->send(thread, data, worker->size);
 	asked->handler = rpc_index_draw(&worker->rng, keys, asked->key);
-	return far_rpc_send(thread, asked->handler, asked->key, sizeof(asked->key), TIMEOUT_NS);
+	if (worker->run->datagrams)
+		return datagram_send(thread, asked->key, rpc_index_datagram_fill(asked->key,
+										 asked->handler));
+	return far_rpc_send(thread, asked->handler, asked->key, 8, TIMEOUT_NS);
 }
 
 static int worker_calls(struct worker *worker, const struct calls *calls, void *thread)
@@ -253,7 +260,7 @@ static int worker_calls(struct worker *worker, const struct calls *calls, void *
 		if (err)
 			return err;
 		oldest = &asked[taken % FAR_RPC_OUTSTANDING_MAX];
-		response_note(worker, oldest->start, nic->ops->now(nic));
+		response_note(worker, oldest, nic->ops->now(nic));
 		if (keys)
 			worker->wrong += !rpc_index_is_right(keys, oldest->handler, oldest->key,
 							     data, 8);
@@ -372,7 +379,8 @@ static int datagrams_begin(struct run *run)
 	if (bench->node)
 		return rpc_datagram_ask(run->nic[1], bench->node, bench->service, &run->there);
 	err = datagram_serve(run->nic[0], bench->server_threads, RPC_DATAGRAM_RECVS,
-			     echo_datagram, bench, &run->datagrams);
+			     run->index ? rpc_index_datagram : echo_datagram,
+			     run->index ? (const void *)run->index : bench, &run->datagrams);
 	if (err)
 		return err;
 	run->there.nr = bench->server_threads;
@@ -443,6 +451,8 @@ static int run_workers(struct run *run)
 		if (run->bench->large && worker->idx % LARGE_ONE_IN == LARGE_ONE_IN - 1)
 			worker->size = run->bench->large;
 		far_hist_init(&worker->hist);
+		far_hist_init(&worker->asks[RPC_INDEX_GET]);
+		far_hist_init(&worker->asks[RPC_INDEX_SCAN]);
 		far_rng_init(&worker->rng, run->bench->seed, i);
 		err = run->nic[1 + worker->cn]->ops->thread_start(run->nic[1 + worker->cn],
 								  worker_run, worker,
@@ -526,6 +536,21 @@ static void steady_result(const struct run *run, struct rpc_bench_result *result
 	result->is_steady = fabs(result->after_mops / result->before_mops - 1) <= STEADY;
 }
 
+/* Latencies of each handler of the index. */
+static void index_result(struct run *run, struct rpc_bench_result *result)
+{
+	unsigned i, j;
+
+	for (i = 0; i < RPC_INDEX_ASKS; i++) {
+		struct far_hist *all = &run->worker[0].asks[i];
+
+		for (j = 1; j < run->nr; j++)
+			far_hist_merge(all, &run->worker[j].asks[i]);
+		result->ask_p50_us[i] = far_hist_permille(all, 500) / 1e3;
+		result->ask_p99_us[i] = far_hist_permille(all, 990) / 1e3;
+	}
+}
+
 static void run_result(struct run *run, struct rpc_bench_result *result)
 {
 	struct far_hist *all = &run->worker[0].hist;
@@ -558,6 +583,7 @@ static void run_result(struct run *run, struct rpc_bench_result *result)
 	result->head_reads = sum.head_reads;
 	result->sleeps = sum.sleeps;
 	steady_result(run, result);
+	index_result(run, result);
 	server_result(run, sum.requests, result);
 }
 

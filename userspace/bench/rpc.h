@@ -58,6 +58,7 @@ struct rpc_bench_result {
 	unsigned qps;			/* of each client */
 	unsigned active_least, active_most;	/* of a client, that may send at the end */
 	struct rpc_index_times index;	/* of a server of this process */
+	double ask_p50_us[RPC_INDEX_ASKS], ask_p99_us[RPC_INDEX_ASKS];	/* by handler */
 	uint64_t keys;			/* of the index */
 	uint64_t wrong;			/* responses of the index */
 	int is_model;

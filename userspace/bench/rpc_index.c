@@ -75,6 +75,12 @@ bool rpc_index_is_right(uint64_t keys, unsigned handler, const uint8_t *request,
 	return len == sizeof(answer) && !memcmp(response, &answer, len);
 }
 
+size_t rpc_index_datagram_fill(uint8_t *request, unsigned handler)
+{
+	request[8] = handler;
+	return RPC_INDEX_DATAGRAM;
+}
+
 int rpc_index_keys(struct far_rpc *rpc, uint64_t *ret_keys)
 {
 	struct far_rpc_thread *thread;
@@ -205,6 +211,17 @@ static int keys_count(void *arg, const void *request, size_t len, void *response
 	memcpy(response, &index->keys, sizeof(index->keys));
 	*ret_len = sizeof(index->keys);
 	return 0;
+}
+
+size_t rpc_index_datagram(const void *arg, const void *request, size_t len, void *response)
+{
+	unsigned handler = len == RPC_INDEX_DATAGRAM ? ((const uint8_t *)request)[8] :
+						       RPC_INDEX_ASKS;
+	size_t answer = 0;
+
+	if (handler < RPC_INDEX_ASKS)
+		run((void *)arg, handler, request, 8, response, &answer);
+	return answer;
 }
 
 far_rpc_fn *const rpc_index_handlers[RPC_INDEX_HANDLERS] = { get, scan, keys_count };

@@ -17,6 +17,7 @@
 #include "../nic/nic.h"
 
 #define RPC_INDEX_RANGE	64u	/* keys of a scan */
+#define RPC_INDEX_DATAGRAM	9u	/* bytes of a datagram */
 #define RPC_INDEX_KEYS	100000u	/* of an index, unless it is set */
 #define RPC_INDEX_KEYS_MAX	(UINT64_C(1) << 28)
 
@@ -51,6 +52,13 @@ void rpc_index_free(struct rpc_index *index, struct rpc_index_times *ret_times);
 int rpc_index_keys(struct far_rpc *rpc, uint64_t *ret_keys);
 /* Draws a request of 8 bytes. Returns its handler. */
 unsigned rpc_index_draw(struct far_rng *rng, uint64_t keys, uint8_t *request);
+/*
+ * A datagram, which has no handler's number: the key, and that. Makes it of the key at `request`.
+ * Returns its length.
+ */
+size_t rpc_index_datagram_fill(uint8_t *request, unsigned handler);
+/* What answers it; arg: the index. Returns the response's length. */
+size_t rpc_index_datagram(const void *arg, const void *request, size_t len, void *response);
 /* True if the response, of len bytes, is that of the request. */
 bool rpc_index_is_right(uint64_t keys, unsigned handler, const uint8_t *request,
 			const uint8_t *response, size_t len);

@@ -92,11 +92,12 @@ static void check_workload(struct argp_state *state, struct options *o)
 		argp_error(state, "--get-ns and --scan-ns: expected with --nic sim:PROFILE");
 	if (!o->bench.index)
 		return;
+	if (b->node && b->variant == RPC_DATAGRAM)
+		argp_error(state, "--workload index: expected without --node, or without "
+			   "--variant datagram");
 	if (b->node && o->keys)
 		argp_error(state, "--keys %llu: expected without --node, since the server tells "
 			   "how many it has", (unsigned long long)o->keys);
-	if (b->variant == RPC_DATAGRAM)
-		argp_error(state, "--workload index: expected without --variant datagram");
 	if (is_sim && costs != RPC_INDEX_ASKS)
 		argp_error(state, "--workload index: no time passes in sim for a tree; --get-ns "
 			   "and --scan-ns expected, as \"far bench rpc --workload index\" measures "
@@ -219,6 +220,10 @@ static void add_index(struct json_object *json, const struct rpc_bench *b,
 		add_number(json, "get_mean_ns", r->index.mean[RPC_INDEX_GET]);
 		add_number(json, "scan_mean_ns", r->index.mean[RPC_INDEX_SCAN]);
 	}
+	add_number(json, "get_p50_us", r->ask_p50_us[RPC_INDEX_GET]);
+	add_number(json, "get_p99_us", r->ask_p99_us[RPC_INDEX_GET]);
+	add_number(json, "scan_p50_us", r->ask_p50_us[RPC_INDEX_SCAN]);
+	add_number(json, "scan_p99_us", r->ask_p99_us[RPC_INDEX_SCAN]);
 	json_object_object_add(json, "wrong", json_object_new_uint64(r->wrong));
 }
 

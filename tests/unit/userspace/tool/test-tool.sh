@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..256
+echo 1..257
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
@@ -308,6 +308,8 @@ wait $server
 result $? "rpc serve --workload index ends with its times"
 misused "--keys 5: expected without --node" "${asks[@]}" --service tree --keys 5
 misused "--keys: expected with --workload index" rpc serve --keys 5 tree
+misused "--workload index: expected without --node" bench rpc --variant datagram \
+	--workload index --nic verbs:x --node 1 --service tree
 misused "--datagrams: expected without --workload index" rpc serve --nic verbs:x \
 	--datagrams --workload index tree
 misused "--workload 'x': echo or index expected" rpc serve --workload x tree
