@@ -408,14 +408,22 @@ static void batch_finish(const struct batch *batch, int err)
 		slot_finish(&batch->access.access[i]->slot, err);
 }
 
-/* Puts a request that was not posted in front of the list, unless it is the leader's own. */
-static void slot_return(struct rpc_slot *slot, const struct rpc_slot *own, struct rpc_node **list)
+/*
+ * Puts a request that was not posted in front of the list, or ends it if its time is up. The
+ * leader's own stays with it.
+ */
+static void slot_return(struct rpc_slot *slot, const struct rpc_slot *own, uint64_t now,
+			struct rpc_node **list)
 {
 	struct far_rpc_thread *thread = slot->thread;
 
+	if (slot != own && slot->until <= now) {
+		slot_finish(slot, -ETIME);
+		return;
+	}
+	rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_SENDING);
 	if (slot == own)
 		return;
-	rpc_slot_change(slot, RPC_SLOT_SENT, RPC_SLOT_SENDING);
 	slot->node.next = *list;
 	*list = &slot->node;
 	rpc_node_return(&slot->node);
@@ -423,17 +431,30 @@ static void slot_return(struct rpc_slot *slot, const struct rpc_slot *own, struc
 	rpc_thread_wake(thread);
 }
 
-/* The leader's time is up; others may have more. Returns the list with their requests. */
+/* The time of a request is up; others may have more. Returns the list with these. */
 static struct rpc_node *batch_return(const struct batch *batch, const struct rpc_slot *own,
-				     struct rpc_node *list)
+				     uint64_t now, struct rpc_node *list)
 {
 	unsigned i;
 
 	for (i = batch->access.nr; i-- > 0;)
-		slot_return(&batch->access.access[i]->slot, own, &list);
+		slot_return(&batch->access.access[i]->slot, own, now, &list);
 	for (i = batch->nr; i-- > 0;)
-		slot_return(batch->slot[i], own, &list);
+		slot_return(batch->slot[i], own, now, &list);
 	return list;
+}
+
+/* Returns when the time of the first of the requests is up. */
+static uint64_t batch_until(const struct batch *batch)
+{
+	uint64_t until = UINT64_MAX;
+	unsigned i;
+
+	for (i = 0; i < batch->nr; i++)
+		until = earlier(until, batch->slot[i]->until);
+	for (i = 0; i < batch->access.nr; i++)
+		until = earlier(until, batch->access.access[i]->slot.until);
+	return until;
 }
 
 void rpc_lead_leave(struct rpc_qp *qp, struct rpc_node *list)
@@ -495,24 +516,33 @@ static int lead_begin_access(struct rpc_qp *qp, struct batch *batch, struct rpc_
 	return 0;
 }
 
-/* Sends the leader's request and others. Returns those that are not sent, and have time. */
-static struct rpc_node *lead_send(struct rpc_qp *qp, struct rpc_slot *slot, struct batch *batch,
-				  struct rpc_node *rest, unsigned max, uint32_t room)
+/*
+ * Sends the leader's request and others; *list becomes those that are not sent, and have time.
+ * False: nothing was posted, and the leader has more time.
+ */
+static bool lead_send(struct rpc_qp *qp, struct rpc_slot *slot, struct batch *batch,
+		      struct rpc_node **list, unsigned max, uint32_t room)
 {
+	uint64_t now;
 	int err;
 
-	rest = batch_gather(batch, qp, rest, max, room);
+	*list = batch_gather(batch, qp, *list, max, room);
 	batch_build(batch, qp);
-	err = batch_post(batch, qp, slot->until);
+	err = batch_post(batch, qp, batch_until(batch));
 	if (err != -ETIME) {
 		batch_finish(batch, err);
-		return rest;
+		return true;
 	}
+	now = rpc_now(qp->rpc);
+	*list = batch_return(batch, slot, now, *list);
+	if (now < slot->until)
+		return false;
 	slot_finish(slot, err);
-	return batch_return(batch, slot, rest);
+	return true;
 }
 
-void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
+/* Sends the leader's request, or ends it. False as of lead_send(). */
+static bool lead_try(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node **list)
 {
 	struct batch batch = { .nr = 0, .bytes = sizeof(struct rpc_head) };
 	uint32_t room = 0;
@@ -523,9 +553,15 @@ void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
 	if (!err)
 		err = (slot->access ? lead_begin_access : lead_begin)(qp, &batch, slot, &max,
 								      &room);
-	if (err)
-		slot_finish(slot, err);
-	else
-		rest = lead_send(qp, slot, &batch, rest, max, room);
+	if (!err)
+		return lead_send(qp, slot, &batch, list, max, room);
+	slot_finish(slot, err);
+	return true;
+}
+
+void rpc_lead(struct rpc_qp *qp, struct rpc_slot *slot, struct rpc_node *rest)
+{
+	while (!lead_try(qp, slot, &rest))
+		;
 	rpc_lead_leave(qp, rest);
 }

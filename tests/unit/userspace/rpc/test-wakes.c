@@ -424,37 +424,67 @@ static void test_full_queue(void **state)
 	hand_close(&hand);
 }
 
-/* The same, with the impatient one as the leader of the other. */
-static void test_full_queue_led(void **state)
+/* Two requests for a full queue: the first leads, and has taken the other's when it gives up. */
+static void lead_two(struct hand *hand, uint64_t until, uint64_t other_until)
 {
 	struct rpc_slot *slot, *other;
 	struct far_rpc_thread *first;
 	struct rpc_qp *qp;
-	struct hand hand;
 
-	hand_open(&hand);
-	hand_connect(&hand, 1, 0);
-	qp = &hand.bed.rpc->qp[0];
-	assert_int_equal(far_rpc_join(hand.bed.rpc, &first), 0);
-	assert_int_equal(far_rpc_join(hand.bed.rpc, &hand.sender), 0);
-	queue_fill(&hand, UINT_MAX);
+	hand_open(hand);
+	hand_connect(hand, 1, 0);
+	qp = &hand->bed.rpc->qp[0];
+	assert_int_equal(far_rpc_join(hand->bed.rpc, &first), 0);
+	assert_int_equal(far_rpc_join(hand->bed.rpc, &hand->sender), 0);
+	queue_fill(hand, UINT_MAX);
 	alarm(60);
 	slot = &first->slot[0];
-	other = &hand.sender->slot[0];
+	other = &hand->sender->slot[0];
 	slot->state = other->state = RPC_SLOT_SENDING;
 	slot->qp = other->qp = qp;
-	other->until = UINT64_MAX;
+	slot->until = until;
+	other->until = other_until;
 	assert_true(rpc_queue_add(&qp->queue, &slot->node));
 	assert_false(rpc_queue_add(&qp->queue, &other->node));
 	rpc_lead(qp, slot, NULL);
 	alarm(0);
 	assert_int_equal(slot->send_err, -ETIME);
 	assert_int_equal(rpc_node_state(&slot->node), RPC_DONE);
-	/* The other leads now, and its request is not part of any message. */
+}
+
+static void two_close(struct hand *hand)
+{
+	hand->bed.rpc->thread[0]->slot[0].state = RPC_SLOT_FREE;
+	hand->sender->slot[0].state = RPC_SLOT_FREE;
+	hand_close(hand);
+}
+
+/* The impatient one leads: the other leads then, and its request is not part of any message. */
+static void test_full_queue_led(void **state)
+{
+	struct rpc_slot *other;
+	struct hand hand;
+
+	lead_two(&hand, 0, UINT64_MAX);
+	other = &hand.sender->slot[0];
 	assert_int_equal(rpc_node_state(&other->node), RPC_LEADING);
 	assert_int_equal(rpc_slot_state(other), RPC_SLOT_SENDING);
-	slot->state = other->state = RPC_SLOT_FREE;
-	hand_close(&hand);
+	two_close(&hand);
+}
+
+/* The patient one leads: it ends the other's request in time, and goes on with its own. */
+static void test_full_queue_impatient(void **state)
+{
+	struct rpc_slot *other;
+	struct hand hand;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	lead_two(&hand, ts.tv_sec * SECOND + ts.tv_nsec + SECOND / 10, 0);
+	other = &hand.sender->slot[0];
+	assert_int_equal(rpc_node_state(&other->node), RPC_DONE);
+	assert_int_equal(other->send_err, -ETIME);
+	two_close(&hand);
 }
 
 /* The ring is full, and the READ that asks the server how far it is does not end. */
@@ -522,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_full_ring),
 		cmocka_unit_test(test_full_queue),
 		cmocka_unit_test(test_full_queue_led),
+		cmocka_unit_test(test_full_queue_impatient),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ interrupted() {
 	result $? "interrupted: far bench $*"
 }
 
-echo 1..257
+echo 1..272
 says "" "$far" space create demo --size 64M --nic "$nic"
 says "demo" "$far" space list --nic "$nic"
 says "" "$far" space check demo --nic "$nic"
