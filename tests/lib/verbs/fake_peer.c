@@ -197,6 +197,16 @@ static bool qp_failed(const struct fake_qp *qp)
 	return failed;
 }
 
+static bool recv_local(const struct fake_qp *qp, const struct ibv_recv_wr *wr)
+{
+	bool ok;
+
+	pthread_mutex_lock(&fake_lock);
+	ok = !wr->num_sge || fake_local(qp, wr->sg_list);
+	pthread_mutex_unlock(&fake_lock);
+	return ok;
+}
+
 /* With fake_post_lock. */
 static int receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 {
@@ -204,7 +214,7 @@ static int receive(struct fake_qp *qp, const struct ibv_recv_wr *wr)
 	int i;
 
 	if (qp->nr_recv - qp->nr_taken == qp->most_recv || wr->num_sge > 1 + qp->datagrams ||
-	    (wr->next && !qp->datagrams) || (wr->num_sge && !fake_local(qp, wr->sg_list))) {
+	    (wr->next && !qp->datagrams) || !recv_local(qp, wr)) {
 		fake_wrong("a receive");
 		return EINVAL;
 	}
