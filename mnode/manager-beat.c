@@ -174,7 +174,7 @@ static bool look_one(struct sess *s)
 
 bool manager_look(struct manager *m)
 {
-	bool changes = false, any = false;
+	bool changes = false, any = false, writes;
 	unsigned int i;
 
 	if (check_runs(m) || manager_health_silent(m))
@@ -185,10 +185,15 @@ bool manager_look(struct manager *m)
 		if (!sess_is_live(s) || !sess_attached(s) || !s->lease.asks)
 			continue;
 		any = true;
-		m->stirred |= s->lease.writing;
-		if (s->lease.writing && sess_poll_ctl(s)) {
+		writes = s->lease.writing;
+		m->stirred |= writes;
+		if (writes && sess_poll_ctl(s)) {
 			manager_lost(m, s);
-		} else if (sess_has_news(s)) {
+			continue;
+		}
+		/* What it has asked for meanwhile could not be planned: it is not answered yet. */
+		changes |= writes && !s->lease.writing;
+		if (sess_has_news(s)) {
 			m->stirred = true;
 			changes |= look_one(s);
 		}
