@@ -191,7 +191,7 @@ bool manager_look(struct manager *m)
 			manager_lost(m, s);
 			continue;
 		}
-		/* What it has asked for meanwhile could not be planned: it is not answered yet. */
+		/* Requests that came meanwhile could not be planned, and are not answered yet. */
 		changes |= writes && !s->lease.writing;
 		if (sess_has_news(s)) {
 			m->stirred = true;

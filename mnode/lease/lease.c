@@ -155,7 +155,9 @@ int lease_open(const struct lease *const *all, size_t nr, uint64_t budget,
 
 uint64_t lease_idle(const struct lease *l, uint64_t lent)
 {
-	return over(max(l->ceiling, lent), lease_floor(l));
+	uint64_t asked = l->asks ? min(l->want, l->cap) : 0;
+
+	return over(max(l->ceiling, lent), max(lease_floor(l), asked));
 }
 
 int lease_keep(const struct lease *const *all, size_t nr, uint64_t budget,

@@ -131,7 +131,7 @@ void lease_beat(struct lease *l, uint64_t used, uint64_t want, uint64_t held,
  */
 void lease_adopt(struct lease *l, uint64_t used);
 
-/* Pages that the lease has and fairness may take: of so many that are lent to it. */
+/* Pages that the lease has and does not ask for: of so many that are lent to it. */
 uint64_t lease_idle(const struct lease *l, uint64_t lent);
 
 /* Sets every target. */
