@@ -205,8 +205,8 @@ static uint64_t slabs_free(const struct manager *m)
 
 /*
  * Slabs are whole blocks of the pool: a session can have those that are free, and those that
- * may come to be, because others do not need all that they have. Free pages in pieces are for
- * sessions with chains: if slabs laid claim to them, nobody would have them.
+ * may come to be, because others do not ask for all that they have. Free pages in pieces are
+ * for sessions with chains: if slabs laid claim to them, nobody would have them.
  */
 static void limit_slabs(struct manager *m)
 {

@@ -66,8 +66,8 @@ struct lease_share {
 /**
  * struct lease - lease of one CNode
  * @cap:	most pages that the lease can have
- * @lacking:	so many of these there are not now, since slabs are made of pages in a row, and
- *		the pages of the pool lie in pieces
+ * @lacking:	pages of @cap that the pool cannot give now: slabs are made of pages in a row,
+ *		and its free pages lie in pieces
  * @slack:	pages in the CNode's ring beyond the lease (lend.h)
  * @granted:	the lease that the CNode was told last, or that is being written to it
  * @ceiling:	the largest lease that the CNode may believe

@@ -15,8 +15,10 @@
 #define RPC_DATAGRAM_RECVS	4096u	/* of each thread, as eRPC has */
 #define RPC_DATAGRAM_ADDRESSES	1u	/* the handler that tells */
 
-/* What the handler answers: fills response, of FAR_RPC_DATA_MAX
- * bytes, with 8 bytes for each thread, in network byte order. Returns how many. */
+/*
+ * Makes the handler's response: 8 bytes for each thread, in network byte order, at most
+ * FAR_RPC_DATA_MAX bytes. Returns how many bytes.
+ */
 size_t rpc_datagram_publish(const struct datagram_server *server, void *response);
 
 /* Addresses of a server's threads. */

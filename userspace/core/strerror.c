@@ -57,8 +57,7 @@ static const struct {
 			 "that of ip= if there is one" },
 	{ -EADDRNOTAVAIL, "this client has the address of the memory node" },
 	{ -ENETDOWN, "the port of the NIC is not active" },
-	{ -ECONNREFUSED, "nobody there offers that service, or, of a space, the memory node serves "
-			 "no spaces" },
+	{ -ECONNREFUSED, "nobody there offers that service, or the memory node serves no spaces" },
 	{ -EPROTO, "that is no space, or one of another version of libfar" },
 	{ -EAGAIN, "not now: a queue is full, or not all memory nodes of the set have joined" },
 	{ -EINPROGRESS, "the memory node starts and is not ready: try again later" },

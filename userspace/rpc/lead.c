@@ -346,14 +346,33 @@ static int batch_push(const struct batch *batch, struct rpc_qp *qp, const struct
 	return rpc_out_post(&qp->end, more, batch->access.nr);
 }
 
-/* Posts when there is room. -ETIME: there is none by then, nor at a second look; -ENOTCONN. */
-static int batch_push_until(const struct batch *batch, struct rpc_qp *qp,
-			    const struct far_wr *more, uint64_t until)
+/* Returns when the time of the first of the requests is up. */
+static uint64_t batch_until(const struct batch *batch)
 {
+	uint64_t until = UINT64_MAX;
+	unsigned i;
+
+	for (i = 0; i < batch->nr; i++)
+		until = earlier(until, batch->slot[i]->until);
+	for (i = 0; i < batch->access.nr; i++)
+		until = earlier(until, batch->access.access[i]->slot.until);
+	return until;
+}
+
+/*
+ * Posts when there is room. -ETIME: the time of a request is up, and there is none at a second
+ * look, either; -ENOTCONN.
+ */
+static int batch_push_in_time(const struct batch *batch, struct rpc_qp *qp,
+			      const struct far_wr *more)
+{
+	uint64_t until = 0;
 	bool late = false;
 	int err;
 
 	while ((err = batch_push(batch, qp, more)) == -EAGAIN) {
+		if (!until)
+			until = batch_until(batch);
 		if (late)
 			return -ETIME;
 		late = rpc_now(qp->rpc) >= until;
@@ -366,14 +385,14 @@ static int batch_push_until(const struct batch *batch, struct rpc_qp *qp,
 	return err;
 }
 
-static int batch_post(const struct batch *batch, struct rpc_qp *qp, uint64_t until)
+static int batch_post(const struct batch *batch, struct rpc_qp *qp)
 {
 	const struct far_nic_ops *ops = qp->rpc->nic->ops;
 	struct far_wr more[RPC_ACCESS_BATCH];
 	int err;
 
 	accesses_build(&batch->access, qp, more);
-	err = batch_push_until(batch, qp, more, until);
+	err = batch_push_in_time(batch, qp, more);
 	if (err == -ETIME)
 		return err;
 	if (err) {
@@ -442,19 +461,6 @@ static struct rpc_node *batch_return(const struct batch *batch, const struct rpc
 	for (i = batch->nr; i-- > 0;)
 		slot_return(batch->slot[i], own, now, &list);
 	return list;
-}
-
-/* Returns when the time of the first of the requests is up. */
-static uint64_t batch_until(const struct batch *batch)
-{
-	uint64_t until = UINT64_MAX;
-	unsigned i;
-
-	for (i = 0; i < batch->nr; i++)
-		until = earlier(until, batch->slot[i]->until);
-	for (i = 0; i < batch->access.nr; i++)
-		until = earlier(until, batch->access.access[i]->slot.until);
-	return until;
 }
 
 void rpc_lead_leave(struct rpc_qp *qp, struct rpc_node *list)
@@ -528,7 +534,7 @@ static bool lead_send(struct rpc_qp *qp, struct rpc_slot *slot, struct batch *ba
 
 	*list = batch_gather(batch, qp, *list, max, room);
 	batch_build(batch, qp);
-	err = batch_post(batch, qp, batch_until(batch));
+	err = batch_post(batch, qp);
 	if (err != -ETIME) {
 		batch_finish(batch, err);
 		return true;

@@ -106,7 +106,10 @@ static void sender_collect(struct rpc_sender *sender)
 	bool ran = false;
 
 	for (seat = sender->seats; seat; seat = seat->next) {
-		seat->last = __atomic_exchange_n(&seat->ran, 0, __ATOMIC_RELAXED);
+		uint32_t now = __atomic_load_n(&seat->ran, __ATOMIC_RELAXED);
+
+		seat->last = now - seat->seen;
+		seat->seen = now;
 		ran |= seat->last != 0;
 	}
 	report_take(sender);

@@ -6,9 +6,9 @@
  *
  * They are divided in proportion to what clients ask: requests that are not answered yet, those
  * that wait to be sent among them. FLOCK's equation 3.1 divides by what clients have sent. But
- * this follows from the queue pairs that they had, so that clients that ask alike drift apart,
- * until some have all that they can use and most have one. A client with fewer queue pairs than
- * it needs has more requests that wait: so this division comes to rest.
+ * this follows from the queue pairs that they had: a client with more sends more, and gets more
+ * again. A client with fewer queue pairs than it needs has more requests that wait: so this
+ * division comes to rest.
  *
  * Any thread of the server may call; the lock is held for a moment.
  */
@@ -27,14 +27,15 @@
 /**
  * struct rpc_seat - a queue pair of a client; all zeros: none
  * @active:	atomic; written with the lock
- * @ran:	requests that have come since the last division; atomic
- * @last:	@ran of the last interval
+ * @ran:	requests that have come; written by the session's thread, atomic
+ * @seen:	@ran as of the last division
+ * @last:	requests of the last interval
  * @owner:	to whom `changed` is reported
  */
 struct rpc_seat {
 	struct rpc_sender *sender;
 	struct rpc_seat *next;		/* of the sender */
-	uint32_t active, ran, last;
+	uint32_t active, ran, seen, last;
 	void *owner;
 };
 
@@ -78,10 +79,10 @@ static inline bool rpc_seat_active(const struct rpc_seat *seat)
 	return __atomic_load_n(&seat->active, __ATOMIC_ACQUIRE);
 }
 
-/* Notes that requests have come. */
+/* Notes that requests have come. The session's thread. */
 static inline void rpc_seat_ran(struct rpc_seat *seat, unsigned nr)
 {
-	__atomic_add_fetch(&seat->ran, nr, __ATOMIC_RELAXED);
+	__atomic_store_n(&seat->ran, seat->ran + nr, __ATOMIC_RELAXED);
 }
 
 /*

@@ -325,7 +325,7 @@ static void test_datagram_refused(void **state)
 	pair_fini(&pair);
 }
 
-/* Who has no datagrams says so. */
+/* A back end without datagrams refuses them. */
 static void test_datagram_none(void **state)
 {
 	struct bed *bed = *state;

@@ -60,7 +60,7 @@ static void equation_check(const struct rpc_claim *claim, unsigned nr, unsigned 
 			    (int64_t)sum);
 }
 
-/* Who was rounded up stays so while its remainder is not much smaller than another's. */
+/* A claim that was rounded up stays so while its remainder is not much smaller. */
 static void test_keeps(void **state)
 {
 	struct rpc_claim claim[] = { { 100, 9 }, { 101, 9 }, { 102, 9, 4 } };
