@@ -104,7 +104,7 @@ static void count_pages(struct life *l, struct check_result *res)
 		life_wrong(l, WRONG_DOUBLED, "%s", why);
 	if (res->foreign)
 		life_wrong(l, WRONG_FOREIGN, "%s", why);
-	/* Who takes what he was not lent does that to his own ring. */
+	/* A client that takes what it was not lent does that to its own ring. */
 	if ((res->empty || res->stray || res->overtaken) &&
 	    !(l->acts & (ACT_STARVE | ACT_DROP)))
 		life_wrong(l, WRONG_RING, "empty %lu, overtaken %lu: %s",
@@ -112,7 +112,7 @@ static void count_pages(struct life *l, struct check_result *res)
 			   (unsigned long)res->overtaken, why);
 }
 
-/* Who did two things to one slot goes at the next look; its page waits for that. */
+/* A client that did two things to one slot goes at the next look; its page waits. */
 static bool somebody_is_doomed(const struct life *l)
 {
 	const struct manager *m = &l->bed.m;
@@ -352,7 +352,7 @@ void life_run(struct life *l, unsigned int acts, uint64_t seed,
 	options(l, seed, &o);
 	bed_open(&l->bed, &o, NR_HONEST + l->nr_hostile);
 	l->lent_then = UINT64_MAX;
-	/* Who asks for no keys has chains. */
+	/* A client that asks for no keys has chains. */
 	for (i = 1; bed_keyed && i < NR_HONEST + l->nr_hostile; i++)
 		l->bed.nodes[i].cfg.keyed = !life_chance(l, i < NR_HONEST ? 2 :
 							 8);

@@ -518,7 +518,7 @@ static void world_open(uint64_t seed)
 
 	bed_options(&opts);
 	opts.seed = seed;
-	/* Who he is has been asked already: he is one of the clients. */
+	/* The agent has asked already who it is: one of the clients. */
 	opts.conf.auth = CONF_AUTH_NONE;
 	opts.conf.pool += NR_SPACES * SPACE;
 	for (i = 0; i < NR_SPACES; i++)

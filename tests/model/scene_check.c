@@ -127,7 +127,7 @@ static const char *wrong_places(const struct scene *s)
 	for (i = 0; i < s->nr_pages; i++) {
 		if (n.seen[i] > 1)
 			return "I1: a page in two places";
-		/* Who breaks the rules may drop his own. */
+		/* An actor that breaks the rules may drop its own. */
 		if (!n.seen[i] && !(s->cfg.rude &&
 				    s->owner[i] == scene_owner(0)))
 			return "I1: a page in no place";

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# Who is who: a device with the right key works, and is resumed by it; with a wrong one,
+# Identities: a device with the right key works, and is resumed by it; with a wrong one,
 # with none, or with a name that the memory node does not know any more it is refused in
 # one line. A secret that is replaced counts from the next handshake on.
 . "$(dirname "$0")/lib.sh"

@@ -85,7 +85,7 @@ is_out() {
 }
 within 60 is_out || fail "nothing went out"
 is $odrp/swapoff_corrupts 0 || fail "corrupts before"
-# Who reads the file has the page from then on: so the device is read until then.
+# A reader of the file has the page from then on: so the device is read until then.
 is_wrong() {
 	! dd if=/dev/odrp0 of=/dev/null bs=64k iflag=direct 2>/tmp/err
 }

@@ -66,7 +66,7 @@ use() {
 			iflag=direct of=/dev/null 2>/dev/null || die "I/O failed"
 }
 
-# Who gives back counts and traces that behind the last answer.
+# The end that gives back counts and traces that behind the last answer.
 all_flushed() {
 	[ $(($(n flushed_age) + $(n flushed_count) + $(n flushed_now))) = \
 		$(n invalidates) ]

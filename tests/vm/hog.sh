@@ -48,7 +48,7 @@ echo 0 >/sys/class/odrp-control/hot_remove || fail "hot_remove"
 taskset 2 sh -c 'echo "$1" >/sys/class/odrp-control/hot_add' sh "$HOT_ADD" ||
 	fail "hot_add"
 mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || fail "swapon"
-# Who waits for the session to be lost has memory all the same.
+# A task that waits for the session to be lost has memory all the same.
 WORK_GROUP=/sys/fs/cgroup/few
 mkdir $WORK_GROUP && echo 40M >$WORK_GROUP/memory.max || fail "group"
 swapped pressure-far --size=90M --processes=2 --seconds=100000 >/tmp/log 2>&1 &

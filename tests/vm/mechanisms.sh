@@ -305,7 +305,7 @@ begin() {
 	log_mark
 }
 
-# Who hears of what is done by hand hears of all that comes later.
+# A listener that hears of what is done by hand hears of all that comes later.
 cat >/tmp/hear <<"HEAR"
 [ "$DEVNAME" = odrp0 ] || exit 0
 case $ACTION$ODRP_STATE in

@@ -67,7 +67,7 @@ at_once() {
 }
 
 # without_mnode SCRIPT KERNEL: the session is lost, and requests have no answer.
-# Who needs memory now, as whoever starts a process does, may have to wait until
+# A task that needs memory now, as one that starts a process does, may have to wait until
 # it is dead.
 without_mnode() {
 	goes_down "busy && kill_mnode && within 60 alone && $1" "$2" \

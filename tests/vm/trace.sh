@@ -63,7 +63,7 @@ echo 8192 >$trace/buffer_size_kb || die "no room"
 for e in bio wait post done end free; do
 	echo 1 >$trace/events/odrp/odrp_$e/enable || die "no tracepoint odrp_$e"
 done
-# Who reads it elsewhere knows nothing of our names.
+# A reader elsewhere knows nothing of our names.
 for format in $trace/events/odrp/*/format; do
 	grep "^print fmt" $format | grep -q "ODRP_\|REQ_OP\|BLK_STS\|( *int)" &&
 		die "$(cat $format)"

@@ -166,7 +166,7 @@ static const struct snic_actor_ops node_ops = {
 
 /* ---- open and close ---------------------------------------------------------------- */
 
-/* Who it is, and a secret that nobody else has. */
+/* Its identity, and a secret that nobody else has. */
 static void know_node(struct bed *b, struct bed_node *n, unsigned int i)
 {
 	struct secrets secrets = { .nr = 1 };

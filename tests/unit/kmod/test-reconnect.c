@@ -142,7 +142,7 @@ static void test_not_in_time(void **state)
 	check_dead(bio);
 }
 
-/* Who has the secret says that there is no such session any more. */
+/* A node that has the secret says that there is no such session any more. */
 static void test_final(void **state)
 {
 	struct bio *bio = bed_store(0, 1, 'a');
@@ -484,7 +484,7 @@ static void test_dies_in_swapoff(void **state)
 }
 
 /*
- * Who opens the device has its lock, and looks at each slot where a swapoff is not safe.
+ * A task that opens the device has its lock, and looks at each slot where a swapoff is not safe.
  * Requests of a session that is dead do not wait for that.
  */
 static void die_while_opened(struct odrp_conn *conn)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who is let in, how far he gets, and how he is put out: limits, tokens,
- * silence, and compute nodes that try what they may not.
+ * Admission: limits, tokens, silence, and compute nodes that try what they may not and
+ * are put out.
  */
 #include <endian.h>
 #include <errno.h>

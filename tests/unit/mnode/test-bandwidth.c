@@ -287,7 +287,7 @@ static void be_poor(bool rates, bool limits)
 	said = 0;
 }
 
-/* Whose it is and how much, once, however many queues he has. */
+/* The log names the client and the limit once, however many queues it has. */
 static void expect_said(const char *name)
 {
 	assert_int_equal(said, 1);

@@ -448,7 +448,7 @@ static void test_full(void **state)
 
 static bool has(const char *name, const char *label, const char *value)
 {
-	/* Who was asked, Prometheus adds. */
+	/* Prometheus adds which agent was asked. */
 	if (label && (!strcmp(label, "instance") || !strcmp(label, "job")))
 		return true;
 	return promtext_has(agent_text, name, label, value) ||

@@ -434,7 +434,7 @@ static void test_tables_not_cleared(void **state)
 	expect_lost(c);
 }
 
-/* Who has been evicted does not come back, however soon the agent ends. */
+/* A node that was evicted does not come back, however soon the agent ends. */
 static void test_evicted(void **state)
 {
 	struct cnode *c = one_page();

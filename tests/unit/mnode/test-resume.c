@@ -181,7 +181,7 @@ static void test_goodbye(void **state)
 	load_close(&load, &bed);
 }
 
-/* Who is asked to leave may come back for its pages, and is asked again. */
+/* A node that is asked to leave may come back for its pages, and is asked again. */
 static void test_drain(void **state)
 {
 	struct bed_options o;

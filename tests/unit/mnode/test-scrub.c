@@ -245,7 +245,7 @@ static unsigned int settle(struct sess *s, uint64_t piece)
 	return nr;
 }
 
-/* Who comes again and is to have more than is cleared in a turn gets it in pieces. */
+/* A node that comes again and is to have more than is cleared in a turn gets it in pieces. */
 static void test_settle_in_pieces(void **state)
 {
 	struct sess *s = detached(CONF_SCRUB_YES);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who proves nothing gets nothing: wrong keys, replays, forged answers, other people's
+ * A peer that proves nothing gets nothing: wrong keys, replays, forged answers, other people's
  * sessions, old counters, and a flood of handshakes that are never finished, beside
  * compute nodes that are honest.
  */
@@ -251,7 +251,7 @@ static void test_old_counter(void **state)
 	bed_close(&bed);
 }
 
-/* Who has no key refuses, and is not believed; who has it is. */
+/* A peer without a key refuses, and is not believed; one that has it is. */
 static void test_refusals_are_proved(void **state)
 {
 	struct cnode_refusal no;
@@ -368,7 +368,7 @@ static void test_flood(void **state)
 	/* Nothing but these places is had for it. */
 	assert_int_equal(bed.m.nr_sess, 0);
 	assert_int_equal(bed.m.pool.nr_free, bed.m.pool.pages);
-	/* Who is where he says he is comes in. */
+	/* A peer at the address that it names comes in. */
 	assert_int_equal(try_open(0, &no), 0);
 	load_init(&load, &bed, 0, 64, 1);
 	load_run(&load, 200);
@@ -534,7 +534,7 @@ static void test_age(void **state)
 	bed_close(&bed);
 }
 
-/* Who is where he says he is has a share of the places, and not all that are left. */
+/* A peer at the address that it names has a share of the places, not all left. */
 static void test_greedy(void **state)
 {
 	struct odrp_auth_initiation initiation;
@@ -727,7 +727,7 @@ static void test_share_of_a_client(void **state)
 	bed_close(&bed);
 }
 
-/* Who proves nothing counts as his address, as for swap. */
+/* A client that proves nothing counts as its address, as for swap. */
 static void test_share_of_an_address(void **state)
 {
 	struct bed_options o;

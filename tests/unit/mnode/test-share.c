@@ -125,7 +125,7 @@ static void test_within_a_share(void **state)
 	assert_true(held(&shares[0]) <= 40000);
 }
 
-/* Who is at its most lacks nothing that others could give. */
+/* A share at its most lacks nothing that others could give. */
 static void test_most_is_no_lack(void **state)
 {
 	begin();

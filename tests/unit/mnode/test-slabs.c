@@ -452,12 +452,10 @@ static void test_some(void **state)
 	bed_close(&bed);
 }
 
-/* Pages that no slab can be made of are for a node with chains that uses what it gets. */
-static void test_pieces_for_chains(void **state)
+/* The second node has chains, and the pool pages in pieces and two whole slabs. */
+static void begin_mixed(void)
 {
-	uint64_t slot = 0, most = 5 * SLAB;
 	struct bed_options o;
-	unsigned int ms;
 
 	bed_options(&o);
 	o.conf.translate = CONF_TRANSLATE_DIRECT;
@@ -465,9 +463,18 @@ static void test_pieces_for_chains(void **state)
 	o.conf.store_pages = 64;
 	bed_open(&bed, &o, 2);
 	bed.nodes[0].cfg.asks = bed.nodes[1].cfg.asks = true;
-	pieces(POOL - 2);
-	connect_slabs(0, 6);
 	bed.nodes[1].cfg.direct = false;
+	pieces(POOL - 2);
+}
+
+/* Pages that no slab can be made of are for a node with chains that uses what it gets. */
+static void test_pieces_for_chains(void **state)
+{
+	uint64_t slot = 0, most = 5 * SLAB;
+	unsigned int ms;
+
+	begin_mixed();
+	connect_slabs(0, 6);
 	bed_connect(&bed, 1, 6 * SLAB, 1, 7);
 	bed.nodes[0].want = 6 * SLAB;
 	bed.nodes[1].want = most;
@@ -602,16 +609,7 @@ static int qp_stays(struct nic *nic, uint32_t qpn)
  * gets those that there are, and does not wait for these. */
 static void test_no_room_of_unstopped(void **state)
 {
-	struct bed_options o;
-
-	bed_options(&o);
-	o.conf.translate = CONF_TRANSLATE_DIRECT;
-	o.conf.pool = POOL << ODRP_WIRE_LOG_SLAB;
-	o.conf.store_pages = 64;
-	bed_open(&bed, &o, 2);
-	bed.nodes[0].cfg.asks = bed.nodes[1].cfg.asks = true;
-	bed.nodes[1].cfg.direct = false;
-	pieces(POOL - 2);
+	begin_mixed();
 	bed_connect(&bed, 1, 2 * SLAB, 1, 7);
 	bed.nodes[1].want = 2 * SLAB;
 	bed_pass(&bed, 700);

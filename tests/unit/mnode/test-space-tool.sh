@@ -183,7 +183,7 @@ refused "the space is full" "$far" bench index --nic "$(nic 0)" \
 	--node 10.77.0.1 --space small --keys 100000 --warm-ms 0 --ops 1
 says "" "$far" space check small --nic "$(nic 0)" --node 10.77.0.1
 
-# Who comes without a secret, with another one, or has no right.
+# A client comes without a secret, with another one, or has no right.
 refused "only who has a secret" "$far" space list --nic "$(nic_without 0)" --node 10.77.0.1
 refused "does not know this name with this secret" \
 	"$far" space list --nic "$(nic 0 "$dir/other/writer")" --node 10.77.0.1

@@ -157,7 +157,7 @@ static void say(struct crowd *c, unsigned int peer, uint8_t station, uint8_t to)
 	say_once(c, peer, station, to);
 }
 
-/* Who has got how many of what was said last: two peers, and all. */
+/* Peers have got so many of what was said last: two peers, and all. */
 static void expect_sent(const struct crowd *c, unsigned int a, unsigned int to_a,
 			unsigned int b, unsigned int to_b, unsigned int in_all)
 {

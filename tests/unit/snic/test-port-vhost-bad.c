@@ -202,7 +202,7 @@ static void test_memory_that_shrinks(void **state)
 	assert_false(hung_up(b));
 }
 
-/* Who asks for it is told, and not hung up on. */
+/* A client that asks for it is told, and not hung up on. */
 static void test_told(void **state)
 {
 	struct vhost_vring_state s = { .index = 5, .num = 1 };

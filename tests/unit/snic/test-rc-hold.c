@@ -122,7 +122,7 @@ static void test_many_messages(void **state)
 	pair_close(&p);
 }
 
-/* Who WRITEs waits for the ACK itself. */
+/* The end that WRITEs waits for the ACK itself. */
 static void test_writes_do_not_wait(void **state)
 {
 	struct pair p;

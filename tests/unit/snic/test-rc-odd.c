@@ -339,7 +339,7 @@ static void test_answers_in_order(void **state)
 	assert_int_equal(last_syndrome, SNIC_ACK_UNLIMITED);
 	assert_int_equal(last_psn, 14);
 
-	/* Who does not ask gets no ACK. */
+	/* A requester that does not ask gets no ACK. */
 	nr_answers = 0;
 	quiet = true;
 	say(&p, SNIC_OP_WRITE_ONLY, 14, 10, &reth);

@@ -201,7 +201,7 @@ static void *read_words(void *arg)
 	return NULL;
 }
 
-/* Who looks at an aligned word while it is written sees all of it or nothing. */
+/* A reader of an aligned word while it is written sees all of it or nothing. */
 static void words_are_not_torn(void **state)
 {
 	struct snic_config cfg = host_default;

@@ -123,7 +123,7 @@ says err "'program' is missing"
 sed 's/"depth": 4/"depth": 8/' "$dir/load-strict.json" >"$dir/depth.json"
 expect 2 "$wrc" check "$dir/depth.json"
 says err 'instead of'
-# Who recycles.
+# The recyclers.
 for p in load mapped_store unmapped_store invalidate; do
 	for s in strict relaxed; do
 		expect 0 "$wrc" run $p --recycle node --$s --count 100

@@ -74,7 +74,7 @@ static int nothing(void *arg, const void *key, size_t key_len, const void *value
 	return 0;
 }
 
-/* Who looks for the key, who scans, and who checks: all say so. */
+/* A lookup of the key, a scan and a check all say so. */
 static void expect_damage(struct bed *bed, const char *key)
 {
 	const struct far_range all = { 0 }, down = { .flags = FAR_RANGE_DOWN };

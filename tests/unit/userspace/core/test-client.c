@@ -423,7 +423,7 @@ static void front_join(struct far_nic *nic, struct far_nic_thread *thread)
 	atomic_fetch_sub(&running, 1);
 }
 
-/* Who closes then has ended all threads of the client, though he can say nothing. */
+/* A caller that closes then has ended all threads of the client, and can say nothing. */
 static void close_unreachable(void **state)
 {
 	static const int errors[] = { -EHOSTDOWN, -ESTALE };

@@ -132,7 +132,7 @@ struct node {
 };
 
 static struct node node[CNS];
-/* Whose task is between take and release of a record, and how often it was handed over. */
+/* The node whose task is between take and release of a record, and how often it was handed over. */
 static struct node *inside[4];
 static unsigned rows[4];
 

@@ -727,7 +727,7 @@ static int add_timeout(void *arg, const char *name, uint64_t value)
 	return 0;
 }
 
-/* Whose address is known: given up by connect_ms, before the connection manager does. */
+/* A node with a known address is given up by connect_ms, before the connection manager does. */
 static void test_gone(void **state)
 {
 	char dir[] = "/tmp/far-soft-XXXXXX", words[160];

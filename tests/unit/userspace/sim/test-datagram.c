@@ -148,83 +148,6 @@ static void test_refused(void **state)
 	pair_fini(&pair);
 }
 
-#define CALLERS	8u
-#define CALLS	100u
-
-struct caller {
-	struct far_nic *nic;
-	struct far_nic_thread *thread;
-	uint64_t server, again;
-	unsigned answered;
-};
-
-static size_t add_one(const void *arg, const void *request, size_t len, void *response)
-{
-	uint64_t word;
-
-	memcpy(&word, request, sizeof(word));
-	word++;
-	memcpy(response, &word, sizeof(word));
-	return len;
-}
-
-static void caller_run(void *arg)
-{
-	struct caller *caller = arg;
-	struct datagram_client *client;
-	uint64_t word, doorbells, requests;
-	size_t len = 0;
-	unsigned i;
-
-	if (datagram_join(caller->nic, caller->server, &client))
-		return;
-	for (i = 0; i < CALLS; i++) {
-		word = i;
-		if (datagram_send(client, &word, sizeof(word)) ||
-		    datagram_recv(client, &word, sizeof(word), &len))
-			break;
-		caller->answered += word == i + 1 && len == sizeof(word);
-	}
-	datagram_client_stats(client, &requests, &doorbells, &caller->again);
-	datagram_leave(client);
-}
-
-/* Calls a server of so many RECVs. Returns how many requests were sent again. */
-static uint64_t call_all(unsigned recvs)
-{
-	static struct caller caller[CALLERS];
-	struct datagram_server *server;
-	struct bed bed;
-	uint64_t again = 0;
-	unsigned i;
-
-	bed_init(&bed, 2, 1, 1, 0, NULL);
-	assert_int_equal(datagram_serve(far_sim_nic(bed.sim, 0), 1, recvs, add_one, NULL,
-					&server), 0);
-	for (i = 0; i < CALLERS; i++) {
-		caller[i] = (struct caller) { .nic = far_sim_nic(bed.sim, 1),
-					      .server = datagram_address(server, 0) };
-		assert_int_equal(caller[i].nic->ops->thread_start(caller[i].nic, caller_run,
-								  &caller[i],
-								  &caller[i].thread), 0);
-	}
-	for (i = 0; i < CALLERS; i++) {
-		caller[i].nic->ops->thread_join(caller[i].nic, caller[i].thread);
-		assert_int_equal(caller[i].answered, CALLS);
-		again += caller[i].again;
-	}
-	datagram_stop(server);
-	bed_fini(&bed);
-	return again;
-}
-
-/* All are answered, also if there are fewer RECVs than callers. */
-static void test_again(void **state)
-{
-	assert_int_equal(call_all(64), 0);
-	assert_true(call_all(1) > 0);
-}
-
 /* A server that does not answer is taken for dead after a while. */
 static void test_dead(void **state)
 {
@@ -253,7 +176,6 @@ int main(void)
 		cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_dead),
 	};
 

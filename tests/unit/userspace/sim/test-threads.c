@@ -102,7 +102,7 @@ static void test_wake(void **state)
 	bed_fini(&bed);
 }
 
-/* Who waits for what never comes: the run says so, and a join still ends. */
+/* A thread waits for what never comes: the run says so, and a join still ends. */
 static void test_deadlock(void **state)
 {
 	struct far_nic_thread *thread;
