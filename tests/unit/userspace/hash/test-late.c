@@ -339,8 +339,8 @@ static void dead_run(struct late *late)
 }
 
 /*
- * The client that splits dies in the middle, and nobody has to finish that. Blocks of keys that have
- * moved become others', and the words that named them are still there.
+ * The client that splits dies in the middle, and nobody has to finish that. Blocks of keys that
+ * have moved become others', and the words that named them are still there.
  */
 static void split_dead(void **state)
 {
