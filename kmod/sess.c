@@ -168,14 +168,18 @@ static int go_live(struct odrp_sess *s)
 	err = open_queues(s);
 	if (!err)
 		err = odrp_slabs_read(s);
+	/*
+	 * When a connection that was there has broken, the memory node refuses the next ones,
+	 * and its reason is not the cause.
+	 */
 	if (err)
-		return err;
+		return odrp_sess_state(s) == ODRP_DEAD ? -ECONNRESET : err;
 	/* If a connection broke before, this fails; a session that breaks later is resumed. */
 	spin_lock_bh(&s->lock);
 	live = odrp_sess_move(s, ODRP_LIVE, &from);
 	spin_unlock_bh(&s->lock);
 	if (!live)
-		return -ECONNRESET;	/* the session is dead, and fail.c has logged why */
+		return -ECONNRESET;	/* fail.c has logged why */
 	odrp_sess_watch(s);
 	return 0;
 }
