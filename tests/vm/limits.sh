@@ -88,9 +88,10 @@ asks() {
 }
 
 # What it is asked by, and no more asked by, are WRITEs: most go where nothing may be
-# written.
+# written. Those while the device is added, which are two or three, are left as they are:
+# a session that breaks before it is live is not resumed.
 breaks() {
-	limited ask_and_ask_not "$1" --nic-opt forge_target=1,forge_max=15 \
+	limited ask_and_ask_not "$1" --nic-opt forge_target=1,forge_after=6,forge_max=15 \
 		--param hot_add.reconnect_delay_ms=1500 \
 		--param hot_add.dead_after_ms=$((60000 * slow)) \
 		-- "$functions$broken" 6
