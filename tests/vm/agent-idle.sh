@@ -35,7 +35,7 @@ sample() {
 
 idles() {
 	vm_beside sample vm --mem 150M --swap 256M -- \
-		pattern-far --size=96M --repeat=2
+		pattern-far --size=80M --repeat=1
 	expect_status 0
 	expect_clean
 	jq -s --argjson chain "$per_chain" --argjson second "$per_second" \

@@ -21,7 +21,7 @@ while ping -c 1 -W 2 10.77.0.11 >/dev/null; do
 	check_mnode
 done
 echo "the other one is gone"
-swapped pressure-far --size=64M --processes=3 --seconds=15
+swapped pressure-far --size=64M --processes=3 --seconds=8
 GUEST
 
 dies() {

@@ -4,7 +4,7 @@
 # either side.
 . "$(dirname "$0")/lib.sh"
 
-rounds=12
+rounds=6
 ((nightly)) && rounds=200
 # Some minutes each on a debug kernel.
 [[ ${ODRP_KERNELS:-} != *-debug* ]] || rounds=4
@@ -18,7 +18,7 @@ if [[ ${ODRP_KERNELS:-} = *-debug* ]]; then
 	unreclaimable=2400
 fi
 # Those that count as the beginning.
-first=$((rounds > 8 ? 5 : 2))
+first=$((rounds > 8 ? 5 : rounds > 4 ? 3 : 2))
 
 read -r -d '' script <<'GUEST'
 . /etc/odrp/run.conf

@@ -52,11 +52,11 @@ kill_big() {
 	echo $max >$room
 }
 swapped pressure-far --size=60M --seconds=5 || exit 1
-swapped pressure-far --size=24M --processes=2 --seconds=20 2>/tmp/small >/tmp/small.out &
+swapped pressure-far --size=24M --processes=2 --seconds=12 2>/tmp/small >/tmp/small.out &
 small=$!
 (
 	swapped setsid sh -c 'echo $$ >/big.pid; exec "$@"' sh \
-		pressure-far --size=150M --processes=3 --seconds=15 --seed=9 \
+		pressure-far --size=150M --processes=3 --seconds=8 --seed=9 \
 		2>/tmp/big >/tmp/big.out
 	echo $? >/big.status
 ) &
