@@ -62,6 +62,15 @@ hot_add_queues() {
 	echo "$queues"
 }
 
+# What programs may have, in MB, if that is less than all.
+work_mb() {
+	if [[ -n $opt_work ]]; then
+		echo $(($(size_bytes "$opt_work") >> 20))
+	else
+		kernel_work_mb "$opt_kernel" "$(mem_mb)"
+	fi
+}
+
 mem_mb() {
 	echo $(($(size_bytes "$opt_mem") >> 20))
 }
@@ -75,7 +84,7 @@ SHELL_MODE=$opt_shell
 INIT=$opt_init
 SLOW=$slow
 LEAKS=$opt_leaks
-WORK_MB=$(kernel_work_mb "$opt_kernel" "$(mem_mb)")
+WORK_MB=$(work_mb)
 MTU=$opt_mtu
 GUEST_NETS=$(sh_quote "$(each_net mnode_net)")
 KEY_NAME=$([[ $opt_auth != secret ]] || echo "$VM_NAME")

@@ -25,6 +25,8 @@ Machine:
   --leaks               a debug kernel also looks for leaked memory at the end,
                         which makes it half as fast
   --mem SIZE            memory of a compute node, 64M at least (default 256M)
+  --work SIZE           of that, what COMMAND may have before it swaps (default:
+                        all; a debug kernel's: what --mem says, less 100M)
   --cpus N              its processors (default 2)
   --cnodes N            number of compute nodes (default 1); all run COMMAND at
                         once, each with its number in $CNODE_ID
@@ -103,6 +105,7 @@ USAGE
 options_default() {
 	opt_kernel=6.1
 	opt_mem=256M
+	opt_work=
 	opt_cpus=2
 	opt_swap=256M
 	opt_pool=
@@ -208,6 +211,12 @@ options_value() {
 		(($(size_bytes "$value") >= 64 << 20)) ||
 			bad_usage "--mem '$value': expected at least 64M"
 		opt_mem=$value
+		;;
+	--work)
+		want_size "$name" "$value"
+		(($(size_bytes "$value") >= 4 << 20)) ||
+			bad_usage "--work '$value': expected at least 4M"
+		opt_work=$value
 		;;
 	--cpus) want_count "$name" "$value" 64; opt_cpus=$value ;;
 	--swap) want_size "$name" "$value"; opt_swap=$value ;;

@@ -21,11 +21,11 @@ expect_direct() {
 
 # sorts KERNEL [VM_OPTION...]
 sorts() {
-	vm --kernel "$1" --mem 120M --swap 96M "${direct[@]}" "${@:2}" -- \
-		qsort-far --size=32M
+	vm --kernel "$1" --mem 160M --work 10M --swap 48M "${direct[@]}" "${@:2}" -- \
+		qsort-far --size=16M
 	expect_status 0
 	expect_out 'verified=yes'
-	expect '.cnodes[0].stats.loads > 5000' \
+	expect '.cnodes[0].stats.loads > 2000' \
 		'.cnodes[0].stats.stores_unmapped > 1000' \
 		'.cnodes[0].stats.bytes_in == .cnodes[0].stats.loads * 4096'
 	expect_direct

@@ -18,7 +18,7 @@ by_frontswap() {
 }
 
 sorts() {
-	vm --kernel "$@" --mem 120M --swap 96M -- qsort-far --size=32M
+	vm --kernel "$@" --mem 160M --work 7M --swap 48M -- qsort-far --size=10M
 	expect_status 0
 	expect_out 'verified=yes'
 	by_frontswap
@@ -38,7 +38,7 @@ read -r -d '' replacing <<'GUEST'
 . /etc/odrp/run.conf
 i=0
 while [ $i -lt $1 ]; do
-	swapped pattern-far --size=48M --repeat=1 --seed=$i >/tmp/log || exit 2
+	swapped pattern-far --size=24M --repeat=1 --seed=$i >/tmp/log || exit 2
 	swapoff /dev/odrp0 || exit 3
 	echo 0 >/sys/class/odrp-control/hot_remove || exit 4
 	rmmod odrp || exit 5
@@ -55,12 +55,12 @@ while [ $i -lt $1 ]; do
 	mkswap /dev/odrp0 >/dev/null && swapon /dev/odrp0 || exit 13
 	i=$((i + 1))
 done
-swapped pattern-far --size=48M --repeat=1 >/tmp/log || exit 14
+swapped pattern-far --size=24M --repeat=1 >/tmp/log || exit 14
 echo all well
 GUEST
 
 replaced() {
-	vm_script --kernel "$@" --mem 128M --swap 96M -- "$replacing" \
+	vm_script --kernel "$@" --mem 160M --work 10M --swap 48M -- "$replacing" \
 		"$rounds"
 	expect_status 0
 	expect_out 'all well'

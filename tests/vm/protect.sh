@@ -170,11 +170,11 @@ is_read_elsewhere() {
 
 # sorts KERNEL [VM_OPTION...]
 sorts() {
-	vm --kernel "$1" --mem 120M --swap 96M --param hot_add.protect=aead \
-		"${@:2}" -- qsort-far --size=32M
+	vm --kernel "$1" --mem 160M --work 10M --swap 48M \
+		--param hot_add.protect=aead "${@:2}" -- qsort-far --size=16M
 	expect_status 0
 	expect_out 'verified=yes'
-	expect '.cnodes[0].stats.loads > 5000' \
+	expect '.cnodes[0].stats.loads > 2000' \
 		'.cnodes[0].stats.protect_errors == 0' \
 		'.cnodes[0].stats | .bounced >= .stores_mapped + .stores_unmapped'
 	expect_clean

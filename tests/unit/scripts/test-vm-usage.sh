@@ -34,7 +34,7 @@ refused() {
 truncate -s 40M "$dir/large"
 mkdir "$dir/closed"
 
-echo 1..29
+echo 1..31
 refused "no verb: expected run"
 refused "unknown verb 'start'" start
 refused "--wire 'bogus': expected vhost" run --wire bogus -- true
@@ -44,6 +44,8 @@ refused "--mnode-kill-after '0.0': expected" run --mnode-kill-after 0.0 -- true
 refused "expected one of them" run --nbd --no-odrp -- true
 refused "expected one of them" run --no-odrp --nbd -- true
 refused "--mem '1M': expected at least 64M" run --mem 1M -- true
+refused "--work 'x': expected a size" run --work x -- true
+refused "--work '2M': expected at least 4M" run --work 2M -- true
 refused "--mem 'x': expected a size" run --mem x -- true
 refused "40 MB do not fit" run --mem 64M --add "$dir/large" -- true
 refused "--add '/nowhere': no such file" run --add /nowhere -- true
