@@ -128,8 +128,8 @@ trims() {
 	expect_clean
 }
 
-tap_case_with disk "six kinds of job on 6.1" verifies 6.1 few 4
-tap_case_with disk "discards on 6.1" trims 6.1 8
+tap_case_with disk "six kinds of job on 6.1" verifies 6.1 few 2
+tap_case_with disk "discards on 6.1" trims 6.1 6
 if ((nightly)); then
 	vm_timeout=1500
 	for kernel in 5.10 6.1 6.12; do
