@@ -74,7 +74,7 @@ static void behind_node(struct attacker *a)
 	a->qpn = a->bed->nodes[0].cnode->admin.qpn;
 }
 
-/* Of a queue pair that it has connected, and of others. */
+/* In the name of a queue pair that it has connected, and of others. */
 static void in_its_name(struct speaker *s)
 {
 	attack_hello(s, &s->node, s->nr % 2 ? attacker_of(s)->qpn : 0x1000 + s->nr);

@@ -442,7 +442,7 @@ int hostile_slot(struct hostile *h, bool mapped)
 	return -1;
 }
 
-/* Of a store's address the lower half counts.  In the table it is one request of
+/* The lower half of a store's address counts.  In the table it is one request of
  * two for a slot, which is another class's. */
 static bool lands_alone(struct hostile *h, uint64_t tt_addr)
 {

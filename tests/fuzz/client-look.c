@@ -86,7 +86,7 @@ static void look_at_slot(struct life *l, const struct sess *s, uint64_t slot)
 	}
 }
 
-/* Of many slots only the last ones are used; of some the key is not yet made, or gone. */
+/* Only the last ones of many slots are used; the key of some is not yet made, or gone. */
 static void look_at_sess(struct life *l, const struct sess *s)
 {
 	uint64_t slot = s->tt.nr_slots > HOSTILE_SLOTS ?

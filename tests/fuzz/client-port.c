@@ -12,7 +12,7 @@
 #include "snic/net/pkt.h"
 #include "snic/net/net-priv.h"
 
-/* Of the immediate: it is to become a key. */
+/* This bit of the immediate says that it is to become a key. */
 #define IS_KEY		1u
 
 #define BTH_OFF		SNIC_NET_HLEN

@@ -94,7 +94,7 @@ static uint64_t life_seed(unsigned long seed, unsigned int class,
 	return (seed * 64 + class) * 1000003 + n + 1;
 }
 
-/* Of the processor: others work, too. */
+/* The time of the processor: others work, too. */
 static double now(void)
 {
 	struct timespec ts;

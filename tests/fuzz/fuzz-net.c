@@ -13,7 +13,8 @@
 #define HEADERS	2
 #define WAIT	4
 
-/* Of an indirect key of two pages that lie the other way round, and then nothing. */
+/* The variant and the page size of an indirect key: two pages that lie the other way round,
+ * and then nothing. */
 #define VARIANT	0x5a
 #define PAGE	4096
 

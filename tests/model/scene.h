@@ -196,7 +196,7 @@ enum scene_move {
 void scene_watch(struct scene *s, void *at, size_t len);
 uint64_t scene_mix_qp(uint64_t h, const struct snic_qp *qp);
 
-/* Of its pages in the pool. */
+/* The owner of its pages in the pool. */
 static inline uint16_t scene_owner(unsigned int cnode)
 {
 	return cnode + 1;
@@ -218,7 +218,7 @@ static inline unsigned int scene_registers(const struct scene *s,
 
 /* scene_moves.c.  May a queue's next WQE run, if nothing holds it back? */
 bool scene_ready(const struct snic_qp *qp);
-/* Of struct explore. */
+/* The callback "moves" of struct explore. */
 unsigned int scene_moves(void *arg, uint16_t *ret_moves);
 
 /* scene_agent.c.  Its moves, numbered from 0 on; returns how many. */

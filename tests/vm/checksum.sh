@@ -61,7 +61,7 @@ done
 echo all well
 GUEST
 
-# Of swap space, on a kernel that would map it. $1: what the page begins with.
+# A page of swap space, on a kernel that would map it. $1: what the page begins with.
 read -r -d '' swapped_off <<'GUEST'
 odrp=/sys/block/odrp0/odrp
 fail() {

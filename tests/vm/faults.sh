@@ -230,7 +230,7 @@ done
 echo all well
 '
 
-# Of a long list all is refused from one request on: nothing of what follows in the
+# All of a long list is refused from one request on: nothing of what follows in the
 # same breath may go out on that connection, since requests are numbered for the
 # memory node without a gap.
 # shellcheck disable=SC2016

@@ -221,7 +221,7 @@ systemctl start $agent && fail "$agent started without its device"
 systemctl stop $agent
 GUEST
 
-# Of a case: more settings of the device, and a function that puts more into the
+# What a case adds: more settings of the device, and a function that puts more into the
 # directory with what the guest has.
 boot_settings=
 boot_stage=

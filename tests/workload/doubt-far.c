@@ -188,7 +188,7 @@ static int run_part(const struct options *o, unsigned int nr, uint64_t *counts)
 	p.buf = aligned_alloc(PAGE_BYTES, MAX_RUN * PAGE_BYTES);
 	if (!p.pages || !p.buf)
 		return 2;
-	/* Of a device that is new: what cannot be written stays zeros. */
+	/* What cannot be written to a device that is new stays zeros. */
 	p.nr -= p.nr % MAX_RUN;
 	for (uint64_t i = 0; i < p.nr; i += MAX_RUN)
 		write_pages(&p, i, MAX_RUN);

@@ -28,7 +28,7 @@ const char *argp_program_version = "reclaim-far 1";
 #define STEP_BYTES	(1u << 20)	/* of the limit, at a time */
 #define STEP_WAIT_US	1000
 #define STEP_WAITS	10000
-/* Of a group's memory, what is not its pages: page tables, shadows. */
+/* The memory of a group beside its pages: page tables, shadows. */
 #define REST_BYTES(size)	((size) / 64 + (256u << 10))
 /* So that what is delayed, as the freeing of slots, is over before a mark. */
 #define CALM_S		2

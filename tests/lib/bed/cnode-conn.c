@@ -562,7 +562,7 @@ void cnode_die(struct cnode *c)
 	close_all(c, false);
 }
 
-/* Of queue pairs that are gone: there is no room for those of many. */
+/* Drops completions of queue pairs that are gone: there is no room for those of many. */
 static void empty_cq(struct cnode *c, uint32_t cqn)
 {
 	struct wrc_cqe cqe;

@@ -72,7 +72,7 @@ static void expect_error(u64 slot)
 	forget_bios();
 }
 
-/* Of 4096 bytes of noise none is there more often than 60 times, in a universe. */
+/* No value is there more than 60 times in 4096 bytes of noise, in a universe. */
 static void check_noise(const struct page *page)
 {
 	unsigned int n[256] = { 0 }, i;

@@ -54,7 +54,7 @@ static void run_stock_work(void)
 	w->fn(w);
 }
 
-/* Of three unmapped stores the first was executed: the others go out again. */
+/* The first of three unmapped stores was executed: the others go out again. */
 static void test_resumes(void **state)
 {
 	struct bio *bio = bed_store(0, 3, 'a');

@@ -64,7 +64,7 @@ struct snic_qp *sides_rung(const __u8 ctrl[8])
 					 ctrl[6]);
 }
 
-/* Of SEND_ENs only, since other blocks of a ring may be no beginnings. */
+/* Takes the fence of SEND_ENs only, since other blocks of a ring may be no beginnings. */
 void sides_ring_unfenced(void *uar, const __u8 ctrl[8])
 {
 	struct snic_qp *qp = sides_rung(ctrl);

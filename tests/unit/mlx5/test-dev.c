@@ -504,7 +504,7 @@ static void expect_empty(const struct wrc_mlx5_ksm *ksm, uint32_t pdn,
 	}
 }
 
-/* Of each size: less than one doorbell's UMRs, and more laps of their ring than
+/* Each size is made: less than one doorbell's UMRs, and more laps of their ring than
  * its indices have bits. */
 static void made_empty(void **state)
 {

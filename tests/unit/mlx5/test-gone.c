@@ -55,7 +55,7 @@ static void let_go(void)
 		assert_int_equal(fake_devx.destroy(fake.objs), 0);
 	while (fake.umems) {
 		u = fake.umems;
-		/* Of a completion queue: kept for a device that may write there. */
+		/* The memory of a completion queue is kept for a device that may write there. */
 		if (u->va != memory)
 			free(u->va);
 		assert_int_equal(fake_devx.umem_dereg(u), 0);

@@ -440,7 +440,7 @@ static void ring_without_umr(void *uar, const __u8 ctrl[8])
 	for (i = 0; i < 1u << qp->attr.log_sq; i++) {
 		uint8_t *wqe = (uint8_t *)qp->attr.sq + i * WRC_WQE_BB;
 
-		/* Of a group, not those that clear a key. */
+		/* The UMRs of a group, not those that clear a key. */
 		if (wqe[3] == WRC_WQE_UMR && wqe[7] == 12)
 			wqe[3] = WRC_WQE_NOP;
 	}

@@ -110,7 +110,7 @@ static struct json_object *describe(void)
 	return report;
 }
 
-/* Of a card that was found as it should be. */
+/* The report of a card that was found as it should be. */
 static struct json_object *good(void)
 {
 	const struct check check = {

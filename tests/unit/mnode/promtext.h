@@ -14,7 +14,7 @@ void promtext_check(const char *text);
 /* A number of that metric; with label and value, if they are not NULL. */
 bool promtext_has(const char *text, const char *name, const char *label,
 		  const char *value);
-/* Of the only such line; -1: there is none, or there are several. */
+/* The number of the only such line; -1: there is none, or there are several. */
 double promtext_number(const char *text, const char *name, const char *label,
 		       const char *value);
 

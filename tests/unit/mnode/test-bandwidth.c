@@ -296,7 +296,7 @@ static void expect_said(const char *name)
 	assert_non_null(strstr(saying, "no memory"));
 }
 
-/* Of all that have no section, of which nobody has a limit before he comes. */
+/* Compute nodes without a section have no limit before they come. */
 static void test_no_memory(void **state)
 {
 	begin(1);

@@ -166,7 +166,7 @@ static void test_replayed(void **state)
 	close_one();
 }
 
-/* Of one that comes in two pieces, whichever is first. */
+/* A heartbeat that comes in two pieces, whichever is first. */
 static void test_half_seen(void **state)
 {
 	struct odrp_wire_beat old, new, part;

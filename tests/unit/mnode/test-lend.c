@@ -522,7 +522,7 @@ static void test_store_between_entries(void **state)
 	map_all(1, 64);
 	c = bed.nodes[0].cnode;
 	store_at(c, 0);
-	/* Of a request that it knows nothing of. */
+	/* The completion is of a request that it knows nothing of. */
 	assert_int_equal(cnode_poll(c, &done), -EPROTO);
 	assert_int_equal(cnode_do(c, 0, ODRP_WIRE_LOAD, 0, got), 0);
 	store_at(c, 6);

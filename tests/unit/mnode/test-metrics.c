@@ -455,7 +455,7 @@ static bool has(const char *name, const char *label, const char *value)
 	       promtext_has(swap_text, name, label, value);
 }
 
-/* Of dead sessions there are none. */
+/* No session of this bed is dead. */
 static bool may_be_missing(const char *label, const char *value)
 {
 	return !strcmp(label, "state") && !strcmp(value, "dead");

@@ -361,7 +361,7 @@ static void test_damaged_record(void **state)
 	expect_lost(c);
 }
 
-/* Of another version, or not all of it: nothing is believed. */
+/* Nothing is believed of another version, or of a record that is cut off. */
 static void test_other_version(void **state)
 {
 	struct cnode *c = one_page();
@@ -642,7 +642,7 @@ static void test_damaged_numbers(void **state)
 	}
 }
 
-/* Of two sessions with one number nobody knows which one is asked for. */
+/* Nobody knows which of two sessions with one number is asked for. */
 static void test_same_id(void **state)
 {
 	struct bed_options o;

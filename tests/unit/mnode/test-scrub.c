@@ -201,7 +201,7 @@ static void test_resume(void **state)
 	bed_close(&bed);
 }
 
-/* Of a detached session's ring, as another agent finds it: it has no pages. */
+/* Empties a detached session's ring, as another agent finds it: it has no pages. */
 static void take_out(struct sess *s, unsigned int nr)
 {
 	while (nr--) {

@@ -603,7 +603,7 @@ static void release_none(struct nic *nic, uint32_t id)
 {
 }
 
-/* Of the queue that a client asks for. */
+/* The number of the queue that a client asks for. */
 static uint32_t queue_number;
 
 /* What a client of spaces hears who asks by that pass. */

@@ -191,7 +191,7 @@ static struct cnode *open_one(uint64_t pool, unsigned int queues)
 
 /* ---- tables ------------------------------------------------------------------------- */
 
-/* Of a session that comes, and of one that another agent has begun. */
+/* The tables of a session that comes, and of one that another agent has begun. */
 static void test_tables_by_turns(void **state)
 {
 	int fd[KEEP_FILES];

@@ -81,7 +81,7 @@ static void nothing_there(void **state)
 	host_close(&u.b);
 }
 
-/* Of what is not there as a whole nothing moves. */
+/* Nothing moves of what is not there as a whole. */
 static void not_a_byte(void **state)
 {
 	struct umr_bed u;

@@ -161,7 +161,7 @@ static void indices_are_random(void **state)
 		high = key > high ? key : high;
 		last = key;
 	}
-	/* Of 512 numbers of 24 bits that is a lot. */
+	/* Five neighbours among 512 numbers of 24 bits are many. */
 	assert_true(near < 5);
 	assert_true(high - low > 1 << 23);
 	snic_free(nic);

@@ -354,7 +354,7 @@ static bool lose_the_third(struct cable *c, unsigned int from,
 	return false;
 }
 
-/* Of a WRITE's four packets the last two are executed later. */
+/* The last two of a WRITE's four packets are executed later. */
 static void change_within_a_write(struct wire *w, const int *pages)
 {
 	lost = false;
@@ -466,7 +466,7 @@ struct region {
 	uint8_t *mem, *model;
 };
 
-/* Of x, whose peer y has the regions, over a wire or not; z writes entries. */
+/* The end x, whose peer y has the regions, over a wire or not; z writes entries. */
 struct world {
 	uint64_t rng;
 	struct pair *p;		/* NULL: loopback */

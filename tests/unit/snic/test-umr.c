@@ -186,7 +186,7 @@ static void opened(void **state)
 	host_close(&u.b);
 }
 
-/* Of the length of a WAIT, with operands of one that is over. */
+/* A UMR of the length of a WAIT, with operands of one that is over. */
 static void no_wait(void **state)
 {
 	struct umr_bed u;

@@ -35,7 +35,7 @@ static void set8(struct mutants *m, const char *who, const char *name,
 		made(m, "%s %s %u -> %u", who, name, was, value);
 }
 
-/* Of a kind: all that there are. */
+/* Tries all values of a kind. */
 static void vary8(struct mutants *m, const char *who, const char *name,
 		  __u8 *at, unsigned int range)
 {
@@ -45,7 +45,7 @@ static void vary8(struct mutants *m, const char *who, const char *name,
 		set8(m, who, name, at, v);
 }
 
-/* Of an instruction: those that there are, and those that are none. */
+/* Tries the numbers of instructions, and some that are none. */
 static void vary_number(struct mutants *m, const char *who, const char *name,
 			__u8 *at)
 {
@@ -230,7 +230,7 @@ static void drop(struct mutants *m, unsigned int at, const char *who)
 	p->nr_insn--;
 	p->nr_head -= at < p->nr_head;
 	move_all(p, dropped, at);
-	/* Of the rows READ the first may be gone, and the others not. */
+	/* The first of the rows READ may be gone, and the others not. */
 	if (p->turns == WRC_NONE && m->good->turns != WRC_NONE)
 		p->turns = at;
 	if (at >= m->good->turns &&

@@ -26,11 +26,11 @@ struct mutants {
 	char what[96];
 };
 
-/* Of a program as it is written: wrc_link() comes behind it. */
+/* Changes a program as it is written: wrc_link() comes behind it. */
 void mutants_of_source(struct mutants *m);
 /* The same, with a copy of each instruction before each other one of its queue. */
 void mutants_of_insertions(struct mutants *m);
-/* Of a program that has been linked, in what wrc_link() has made of it. */
+/* Changes what wrc_link() has made of a program. */
 void mutants_of_linked(struct mutants *m);
 
 #endif /* TEST_WRCHAIN_MUTANTS_H */

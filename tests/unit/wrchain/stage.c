@@ -499,7 +499,7 @@ static uint64_t digest(uint64_t h, const void *from, size_t len)
 	return h;
 }
 
-/* Of a key that there is. */
+/* A session without a key has nothing to look at. */
 static void look_at_key(struct stage *st, const struct stage_cnode *c)
 {
 	if (c->ksm)

@@ -432,7 +432,7 @@ static void programs(void **state)
 	}
 }
 
-/* Of two table addresses one is taken away. */
+/* One of two table addresses is taken away. */
 static void second_address(void **state)
 {
 	struct wrc_build w;

@@ -278,7 +278,7 @@ static void bad_bytes(void **state)
 	assert_int_equal(wrc_decode(wqe, len, WRC_OWN_SHAPE, &out), -EINVAL);
 }
 
-/* Of a UMR, whatever is no field would have the device do something else. */
+/* A byte of a UMR that is no field would have the device do something else. */
 static void bad_umr(void **state)
 {
 	const struct wrc_wr wr = {
@@ -382,7 +382,7 @@ static void field_table(void **state)
 	assert_int_equal(wrc_byte_at(WRC_WQE_READ, 28).field, WRC_NR_FIELDS);
 }
 
-/* Of each byte of each WQE, and behind it: found by its segment, as by all fields. */
+/* Each byte of each WQE, and behind it, is found by its segment as by all fields. */
 static void each_byte(void **state)
 {
 	for (unsigned int op = 0; op < 256; op++)

@@ -231,7 +231,7 @@ static bool same_held(const struct program *p, const struct mutant *m)
 
 	for (__u32 bb = 0; bb < all; bb++)
 		for (__u32 i = 0; i < STAGE_DEPTH; i++) {
-			/* Of bytes that differ from place to place. */
+			/* These bytes differ from place to place. */
 			const uint8_t *arena = (const uint8_t *)&p->st.clean[64];
 
 			wrc_held_of(&c->prog, &c->geom, arena, bb, i, &a);

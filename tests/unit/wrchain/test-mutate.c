@@ -402,8 +402,8 @@ static void add(struct trial *t, uint32_t off, uint32_t width)
 	remember(t, get(stage_image(&t->st) + off, width), width);
 }
 
-/* Of a UMR what no instruction has a field for: how much, from where on, more of the
- * key, and the entries that stay empty. */
+/* No instruction has a field for these parts of a UMR: how much, from where on, more of
+ * the key, and the entries that stay empty. */
 static void add_umr(struct trial *t, uint32_t off)
 {
 	static const struct field rest[] = {
@@ -544,7 +544,7 @@ static bool is_free(const struct trial *t, uint32_t off)
 	struct wrc_place at = wrc_place_of(&c->prog, &c->geom, off);
 	enum excuse excuse = excuse_of(t, off);
 
-	/* Of these there is one that is right before the first request. */
+	/* One of these is right before the first request. */
 	if (c->prog.node && at.space == WRC_SP_FIELD &&
 	    at.byte.field == WRC_F_RADDR &&
 	    (wrc_renews(&c->prog, at.insn) ||

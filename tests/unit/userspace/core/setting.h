@@ -25,7 +25,7 @@ struct setting {
 	unsigned nr_nodes;
 };
 
-/* Of nr nodes with size bytes each. */
+/* Makes a setting of nr_nodes nodes with size bytes each. */
 void setting_new(struct setting *set, unsigned nr_nodes, uint64_t size);
 void setting_free(struct setting *set);
 struct far *setting_open(const struct setting *set);

@@ -415,7 +415,7 @@ static bool linearizable(unsigned done, unsigned key)
 				break;
 		if (k < scene.nr)
 			continue;
-		/* Of an unknown fate: it happened, or not at all. */
+		/* An operation of unknown fate happened, or not at all. */
 		if (call->status == -EIO) {
 			if (linearizable(done | 1u << i, key))
 				return true;

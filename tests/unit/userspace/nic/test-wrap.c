@@ -48,7 +48,7 @@ static void test_fail_at(void **state)
 	}
 }
 
-/* Of a WRITE that fails each word is written or not: over many, all that can be. */
+/* Each word of a WRITE that fails is written or not: over many, all that can be. */
 static void test_fail_tears(void **state)
 {
 	struct bed *bed = *state;
