@@ -22,7 +22,7 @@ struct options {
 };
 
 /*
- * Of one source. farthest: the largest distance; paths: how many shortest paths lead to a
+ * The search from one source. farthest: the largest distance; paths: how many shortest paths lead to a
  * vertex; between: what depends on it.
  */
 struct search {

@@ -174,7 +174,7 @@ static void all_modes(void **state)
 }
 
 /*
- * Of a full queue only the last request is answered: no answer comes before it,
+ * Only the last request of a full queue is answered: no answer comes before it,
  * and when it comes all have been executed.
  */
 static void quiet(enum odrp_wire_chain chain, bool strict)

@@ -403,8 +403,8 @@ static void beyond_credits(void **state)
 }
 
 /*
- * Of a full queue the first is answered, of which the last of the queue before
- * has said so, and the last; whatever else than 0 the others say.
+ * Two requests of a full queue are answered: the first, since the last of the queue
+ * before has said so, and the last; whatever else than 0 the others say.
  */
 static void quiet(enum odrp_wire_chain chain, bool strict, int fetch)
 {
