@@ -22,8 +22,8 @@ struct options {
 };
 
 /*
- * The search from one source. farthest: the largest distance; paths: how many shortest paths lead to a
- * vertex; between: what depends on it.
+ * The search from one source. farthest: the largest distance; paths: how many shortest paths
+ * lead to a vertex; between: what depends on it.
  */
 struct search {
 	uint32_t *distance, farthest;
