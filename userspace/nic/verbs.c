@@ -82,7 +82,7 @@ static int conf_word(struct verbs_nic *verbs, const struct far_conf_word *word,
 			       "ip=ADDRESS, key=NAME, nodes=N, keys=DIR, spin_us=N or "
 			       "timeout=N",
 			       word->name);
-	snprintf(device, IBV_SYSFS_NAME_MAX, "%s", word->name);
+	memcpy(device, word->name, strlen(word->name) + 1);
 	return 0;
 }
 
