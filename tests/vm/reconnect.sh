@@ -157,10 +157,10 @@ done
 exit 11
 GUEST
 
-# Each connection has some: by direct slabs the queue has one, else one for each chain.
+# Each connection has some: by direct slabs the queue has two, else one for each chain.
 out_of_spares() {
 	local spares=6
-	[[ $mnode_in = host ]] || spares=3
+	[[ $mnode_in = host ]] || spares=4
 	vm_script --kernel "$1" --faults --mem 256M --swap 64M --no-swapon \
 		--param hot_add.dead_after_ms=$((90000 * slow)) \
 		--param mnode.dead-ms=$((90000 * slow)) -- "$spared" $spares
