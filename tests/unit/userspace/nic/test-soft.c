@@ -170,15 +170,40 @@ static int client_op(struct far_qset *qset, struct far_wr *wr)
 }
 
 /*
- * What a READ that the memory node refuses ends with. It is refused once, and from then
- * on the queue pair of the memory node is in error, where the standard has it drop what
- * comes (as mlx5 and rdma_rxe do): who asks again, because the NAK is lost, hears
- * nothing until he gives up.
+ * Is it what a READ that the memory node refuses ends with? From then on the queue pair of the
+ * memory node is in error, where the standard has it drop what comes (as mlx5 and rdma_rxe do):
+ * when the NAK is lost, a client that asks again hears nothing until it gives up.
  */
 static bool client_refused(const struct link *link, int status)
 {
 	return status == -EFAULT ||
 	       (link->lossy && (status == -ETIMEDOUT || status == -EHOSTDOWN));
+}
+
+/* On a bad wire all four packets of a question may be lost: it is asked again. */
+static int client_asks(const struct link *link, struct far_nic *nic, struct far_peer *peer,
+		       int (*ask)(struct far_nic *, struct far_peer *, unsigned), unsigned client)
+{
+	unsigned tries = link->lossy ? 5 : 1;
+	int err = -ETIMEDOUT;
+
+	while (err == -ETIMEDOUT && tries--)
+		err = ask(nic, peer, client);
+	return err;
+}
+
+/* Gives a claim back. That may be lost, too, and nobody hears of it. */
+static int client_unclaims(const struct link *link, struct far_nic *nic,
+			   struct far_peer *peer, unsigned client)
+{
+	unsigned tries = link->lossy ? 5 : 1;
+	int err = -EBUSY;
+
+	while (err == -EBUSY && tries--) {
+		nic->ops->unclaim(nic, peer, client);
+		err = client_asks(link, nic, peer, nic->ops->fence, client);
+	}
+	return err;
 }
 
 /* Adds 1 to a word, copies another one to its side, and claims client 5. */
@@ -221,12 +246,12 @@ static int client_work(const struct link *link)
 	wr.remote = 64;
 	if (client_op(qset, &wr) || local[0] != 42)
 		return 6;
-	if (nic->ops->claim(nic, &peer, 6) || nic->ops->claim(nic, &peer, 5) ||
-	    nic->ops->fence(nic, &peer, 5) != -EBUSY ||
-	    nic->ops->fence(nic, &peer, 7))
+	if (client_asks(link, nic, &peer, nic->ops->claim, 6) ||
+	    client_asks(link, nic, &peer, nic->ops->claim, 5) ||
+	    client_asks(link, nic, &peer, nic->ops->fence, 5) != -EBUSY ||
+	    client_asks(link, nic, &peer, nic->ops->fence, 7))
 		return 7;
-	nic->ops->unclaim(nic, &peer, 6);
-	return nic->ops->fence(nic, &peer, 6) ? 8 : 0;
+	return client_unclaims(link, nic, &peer, 6) ? 8 : 0;
 }
 
 /* Does its work when told to, says how it went, and lives until it is killed. */
@@ -353,10 +378,7 @@ static bool adder_failed(const char *step, int err)
 	return err;
 }
 
-/*
- * Adds 1 to a word each time it is told to, and says from which address; until nobody tells
- * it any more.
- */
+/* Adds 1 to a word when it is told to, and says from which address, until nobody tells it. */
 static int adder_work(const char *spec, int fd)
 {
 	struct far_qset_attr attr = { .nr_peers = 1, .depth = 4, .group = FAR_NIC_OWN };
@@ -455,10 +477,9 @@ static void adder_restarts(pid_t *pid, int *fd, pid_t again, int again_fd)
 }
 
 /*
- * One of them is started again while the memory node still takes it for alive, and is heard
- * within the time that a client waits, in which no peer counts as silent: it has its address
- * by its number, and sends from another port; or from the same one, and is given the same
- * address for it.
+ * One of them is started again while the memory node still takes it for alive, and is heard within
+ * the time that a client waits, in which no peer counts as silent: it has its address by its
+ * number, and sends from another port; or from the same one, and is given the same address for it.
  */
 static void several_add(bool named)
 {
