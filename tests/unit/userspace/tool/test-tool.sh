@@ -34,14 +34,16 @@ says() {
 
 # peer_says TEXT ARG...: as says, of far with a server in another process. A connection breaks
 # when either end is silent for half a second, which is how long a busy host may keep a process
-# waiting: then the server is asked again, four times at most.
+# waiting, and one that does not come about in time is refused: then the server is asked again,
+# four times at most.
+unheard='the connection to the server broke|nobody there offers that service'
 peer_says() {
 	local left
 	for left in 3 2 1 0; do
 		timeout 60 "$far" "${@:2}" >"$dir/out" 2>"$dir/err" </dev/null &&
 			[[ $(<"$dir/out") = *"$1"* ]]
 		status=$?
-		if ((!left)) || ! grep -q "the connection to the server broke" "$dir/err"; then
+		if ((!left)) || ! grep -qE "$unheard" "$dir/err"; then
 			break
 		fi
 	done
