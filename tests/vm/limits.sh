@@ -87,9 +87,9 @@ asks() {
 	limited ask_and_ask_not "$1" -- "$functions$asked" 25
 }
 
-# What it is asked by, and no more asked by, are WRITEs: most go where nothing may be
-# written. Those while the device is added, which are two or three, are left as they are:
-# a session that breaks before it is live is not resumed.
+# The agent asks by WRITEs. The software NIC changes most of them, so that they go where
+# nothing may be written. The first six stay as they are, since a session that breaks while
+# its device is added is not resumed.
 breaks() {
 	limited ask_and_ask_not "$1" --nic-opt forge_target=1,forge_after=6,forge_max=15 \
 		--param hot_add.reconnect_delay_ms=1500 \

@@ -78,7 +78,7 @@ netem() {
 # The link of the compute node goes down, and up again. A packet that rdma_rxe cannot send
 # puts its queue pair into the state ERR, QP1 as any other (6.1, 6.12: "rdma res show qp"); the
 # connection manager's goodbye is such a packet. Then nothing can connect: the session dies,
-# with I/O errors. On a card the session is resumed.
+# with I/O errors.
 # shellcheck disable=SC2016
 unlinked='
 odrp=/sys/block/odrp0/odrp

@@ -32,11 +32,12 @@ says() {
 	result $? "${*##*/}"
 }
 
+unheard='the connection to the server broke|nobody there offers that service'
+
 # peer_says TEXT ARG...: as says, of far with a server in another process. A connection breaks
 # when either end is silent for half a second, which is how long a busy host may keep a process
-# waiting, and one that does not come about in time is refused: then the server is asked again,
-# four times at most.
-unheard='the connection to the server broke|nobody there offers that service'
+# waiting; and once, on an overloaded host, a server that served was said to be absent, for a
+# reason that is not known. Then far asks again, four times at most, and the test says so.
 peer_says() {
 	local left
 	for left in 3 2 1 0; do
@@ -46,6 +47,7 @@ peer_says() {
 		if ((!left)) || ! grep -qE "$unheard" "$dir/err"; then
 			break
 		fi
+		sed 's/^/# asked again: /' "$dir/err"
 	done
 	result $status "far ${*:2}"
 }
