@@ -36,8 +36,8 @@ unheard='the connection to the server broke|nobody there offers that service'
 
 # peer_says TEXT ARG...: as says, of far with a server in another process. A connection breaks
 # when either end is silent for half a second, which is how long a busy host may keep a process
-# waiting; and once, on an overloaded host, a server that served was said to be absent, for a
-# reason that is not known. Then far asks again, four times at most, and the test says so.
+# waiting; and now and then far says of a server that has just begun that it is not there, for
+# a reason that is not known yet. Then far asks again, four times at most, and the test says so.
 peer_says() {
 	local left
 	for left in 3 2 1 0; do
