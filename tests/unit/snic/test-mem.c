@@ -3,7 +3,9 @@
  * Protection domains, memory keys, object numbers, copying; and that creating
  * anything can fail at every allocation without a trace.
  */
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include "bed/end.h"
 
 static uint64_t buf[64];
@@ -260,6 +262,85 @@ static void copies_any_alignment(void **state)
 	}
 }
 
+/* Words that another thread reads, or writes: both halves are 0, or neither is. */
+struct words {
+	uint64_t shared[17];
+	bool stop;
+};
+
+static bool word_is_whole(uint64_t word)
+{
+	return !word || word == UINT64_MAX;
+}
+
+/* Copies words of zeros, then of ones, to where they are aligned, from where they are not. */
+static void *words_write(void *arg)
+{
+	struct words *words = arg;
+	uint64_t from[18];
+	unsigned int i;
+
+	for (i = 0; !__atomic_load_n(&words->stop, __ATOMIC_RELAXED); i++) {
+		memset(from, i & 1 ? 0xff : 0, sizeof(from));
+		snic_copy(words->shared, (uint8_t *)from + 4, 8 * 17);
+	}
+	return NULL;
+}
+
+static void *words_change(void *arg)
+{
+	struct words *words = arg;
+	unsigned int i;
+
+	for (i = 0; !__atomic_load_n(&words->stop, __ATOMIC_RELAXED); i++)
+		__atomic_store_n(&words->shared[i % 17], i / 17 & 1 ? UINT64_MAX : 0,
+				 __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void words_look(struct words *words)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < 100000; i++)
+		for (k = 0; k < 17; k++)
+			assert_true(word_is_whole(__atomic_load_n(&words->shared[k],
+								  __ATOMIC_RELAXED)));
+}
+
+/* Copies them from where they are aligned to where they are not. */
+static void words_fetch(struct words *words)
+{
+	uint64_t to[18], word;
+	unsigned int i, k;
+
+	for (i = 0; i < 300000; i++) {
+		snic_copy((uint8_t *)to + 4, words->shared, 8 * 17);
+		for (k = 0; k < 17; k++) {
+			memcpy(&word, (uint8_t *)to + 4 + 8 * k, 8);
+			assert_true(word_is_whole(word));
+		}
+	}
+}
+
+/* A header of 4 bytes more puts a packet's data between two words. */
+static void copies_whole_words(void **state)
+{
+	static void *(*const other[])(void *arg) = { words_write, words_change };
+	static void (*const own[])(struct words *words) = { words_look, words_fetch };
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		struct words words = { .stop = false };
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, other[i], &words), 0);
+		own[i](&words);
+		__atomic_store_n(&words.stop, true, __ATOMIC_RELAXED);
+		assert_int_equal(pthread_join(thread, NULL), 0);
+	}
+}
+
 static void lists(void **state)
 {
 	uint8_t m[64], got[64];
@@ -410,6 +491,7 @@ int main(void)
 		cmocka_unit_test(keys_come_and_go),
 		cmocka_unit_test(all_numbers_in_use),
 		cmocka_unit_test(copies_any_alignment),
+		cmocka_unit_test(copies_whole_words),
 		cmocka_unit_test(lists),
 		cmocka_unit_test(each_allocation_fails),
 	};

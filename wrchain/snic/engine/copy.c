@@ -2,9 +2,17 @@
 /*
  * Copies bytes.  Other threads read rings, doorbell records and completion
  * entries while this NIC writes them, and patch rings while this NIC fetches
- * WQEs.  So words that are aligned on both sides are copied whole.
+ * WQEs.  So words of 8 bytes are loaded whole where the source is aligned, and
+ * stored whole where the destination is; also if only one side is, and the other
+ * is aligned to 4, as behind a header of 4 bytes more.
  */
 #include "engine-priv.h"
+
+/* A word, and its halves in the order of their addresses. */
+union word {
+	uint64_t whole;
+	uint32_t half[2];
+};
 
 static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 {
@@ -20,24 +28,75 @@ static size_t copy_pairs(uint8_t *d, const uint8_t *s, size_t len)
 	return i;
 }
 
+static union word load8(const uint8_t *s)
+{
+	return (union word) {
+		.whole = __atomic_load_n((const uint64_t *)s, __ATOMIC_RELAXED),
+	};
+}
+
+static uint32_t load4(const uint8_t *s)
+{
+	return __atomic_load_n((const uint32_t *)s, __ATOMIC_RELAXED);
+}
+
+static void store8(uint8_t *d, union word v)
+{
+	__atomic_store_n((uint64_t *)d, v.whole, __ATOMIC_RELAXED);
+}
+
+static void store4(uint8_t *d, uint32_t v)
+{
+	__atomic_store_n((uint32_t *)d, v, __ATOMIC_RELAXED);
+}
+
 static void copy8(uint8_t *d, const uint8_t *s)
 {
-	uint64_t v = __atomic_load_n((const uint64_t *)s, __ATOMIC_RELAXED);
-
-	__atomic_store_n((uint64_t *)d, v, __ATOMIC_RELAXED);
+	store8(d, load8(s));
 }
 
 static void copy4(uint8_t *d, const uint8_t *s)
 {
-	uint32_t v = __atomic_load_n((const uint32_t *)s, __ATOMIC_RELAXED);
-
-	__atomic_store_n((uint32_t *)d, v, __ATOMIC_RELAXED);
+	store4(d, load4(s));
 }
 
 static void copy1(uint8_t *d, const uint8_t *s)
 {
 	__atomic_store_n(d, __atomic_load_n(s, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
+}
+
+/*
+ * Copies whole words of either side; one side is aligned to 8, the other to 4.
+ * len: 8 at least.  Returns how much was copied; less than 8 bytes are left.
+ */
+static size_t copy_shifted(uint8_t *d, const uint8_t *s, size_t len)
+{
+	union word in, out;
+	size_t i = 0;
+
+	if ((uintptr_t)d & 7) {
+		in = load8(s);
+		store4(d, in.half[0]);
+		out.half[0] = in.half[1];
+		i = 4;
+	} else {
+		out.half[0] = load4(s);
+	}
+	/* d + i is aligned to 8, and out has the first half of what goes there. */
+	for (; len - i >= 12; i += 8) {
+		in = load8(s + i + 4);
+		out.half[1] = in.half[0];
+		store8(d + i, out);
+		out.half[0] = in.half[1];
+	}
+	if (len - i < 8) {
+		store4(d + i, out.half[0]);
+		return i + 4;
+	}
+	out.half[1] = load4(s + i + 4);
+	store8(d + i, out);
+	return i + 8;
 }
 
 /* Both sides have the same alignment modulo 4, with by8 modulo 8. */
@@ -59,6 +118,8 @@ static void copy_words(uint8_t *d, const uint8_t *s, size_t len, bool by8)
 			for (; len - i >= 8; i += 8)
 				copy8(d + i, s + i);
 		}
+	} else if (len - i >= 8) {
+		i += copy_shifted(d + i, s + i, len - i);
 	}
 	for (; len - i >= 4; i += 4)
 		copy4(d + i, s + i);
