@@ -154,8 +154,10 @@ void rpc_end_wc(struct rpc_end *end, const struct far_wc *wc)
 	/* A message does as well as a probe. */
 	if (wc->op == FAR_NIC_WRITE && !wc->len)
 		end->probing = false;
-	if (wc->op != FAR_NIC_RECV)
+	if (wc->op != FAR_NIC_RECV) {
+		rpc_out_done(end);
 		return;
+	}
 	if (wc->imm & RPC_IMM_WAKE)
 		end->asleep = false;
 	if (wc->imm & RPC_IMM_RENEW)

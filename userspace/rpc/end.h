@@ -14,6 +14,7 @@
 
 #define RPC_RECVS	16u	/* RECVs that wait at an end */
 #define RPC_SIGNAL	16u	/* posts to a completion */
+#define RPC_SIGNAL_BYTES (RPC_RING / 4)	/* bytes of messages to a completion */
 #define RPC_DEPTH	64u
 #define RPC_MORE	16u	/* operations of a post beside a message */
 /*
@@ -36,6 +37,11 @@ struct rpc_end {
 	uint32_t bounce_lkey;
 	uint64_t tail;			/* position behind the last message sent */
 	uint64_t peer_head;		/* the other end's, as far as known */
+	uint64_t released;		/* the NIC reads nothing of the copy before that */
+	uint64_t signaled;		/* tail behind the last post with a completion */
+	/* What the completions that are due will release, in their order. */
+	uint64_t release[RPC_DEPTH];
+	uint32_t nr_due, nr_done;	/* completions asked for, and seen; they wrap */
 	uint64_t head_told;		/* the same, as messages have told; atomic */
 	uint64_t told_seen;		/* the other end's last sleep that was ended */
 	uint32_t seq_out;
@@ -114,6 +120,8 @@ void rpc_end_wc(struct rpc_end *end, const struct far_wc *wc);
 
 /* Bytes that a message may have now, with its head; 0: no room. */
 uint32_t rpc_out_room(struct rpc_end *end);
+/* An operation of out.c has completed with success. */
+void rpc_out_done(struct rpc_end *end);
 /* READs the other end's head, for the next rpc_out_room(). */
 int rpc_out_refresh(struct rpc_end *end);
 /* A message has told the other end's head. The receiver may call this. */

@@ -50,15 +50,13 @@ bool rpc_in_waits(const struct rpc_end *end)
 	return __atomic_load_n(word_at(end, end->head), __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Checks length and number in the first word. -EPROTO: no message has that. */
-static int word_check(const struct rpc_end *end, const struct rpc_head *head)
+/* True if the first word is that of a message: its length, and the next number. */
+static bool word_whole(const struct rpc_end *end, const struct rpc_head *head)
 {
 	uint32_t left = RPC_RING - end->head % RPC_RING;
 
-	if (head->seq != end->seq_in || head->len < RPC_ALIGN || head->len % RPC_ALIGN ||
-	    head->len > left)
-		return -EPROTO;
-	return 0;
+	return head->seq == end->seq_in && head->len >= RPC_ALIGN && !(head->len % RPC_ALIGN) &&
+	       head->len <= left;
 }
 
 /* Makes room for the other end: zeros first, then the head. */
@@ -95,8 +93,9 @@ static int in_step(struct rpc_end *end)
 	if (!word)
 		return 0;
 	memcpy(head, &word, sizeof(word));
-	if (word_check(end, head))
-		return -EPROTO;
+	/* No NIC promises that a word comes whole. */
+	if (!word_whole(end, head))
+		return in_torn(end);
 	words_copy((uint64_t *)head + 1, word_at(end, end->head) + 1, sizeof(*head) - 8);
 	used = head->flags & RPC_SKIP ? sizeof(*head) : head->len;
 	if (used > RPC_MESSAGE_MAX)

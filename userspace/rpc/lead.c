@@ -42,10 +42,12 @@ void rpc_lead_poll(struct rpc_qp *qp)
 	do {
 		nr = ops->poll(qp->out, wc, RPC_SIGNAL);
 		for (i = 0; i < nr; i++)
-			if (wc[i].id && !wc[i].status)
+			if (wc[i].id && !wc[i].status) {
+				rpc_out_done(&qp->end);
 				rpc_access_done(qp, wc[i].id);
-			else
+			} else {
 				rpc_end_wc(&qp->end, &wc[i]);
+			}
 	} while (nr == RPC_SIGNAL);
 	if (nr < 0)
 		rpc_end_break(&qp->end, nr);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages out. They are built in a copy of the other end's ring, at the same place: so a
- * message's bytes stay as they are until the other end has taken them, and no completion is
- * waited for.
+ * message's bytes stay as they are until the other end has taken them, and the NIC does not
+ * read them any more: it may send a packet again whose acknowledgement was lost. Completions
+ * come in time for that, and nobody waits for one.
  */
 #include "end.h"
 
@@ -40,6 +41,14 @@ static uint32_t lap_left(uint64_t position)
 	return RPC_RING - position % RPC_RING;
 }
 
+/* What is before this position may be built anew. */
+static uint64_t copy_free(const struct rpc_end *end)
+{
+	bool taken = end->tail - end->peer_head < end->tail - end->released;
+
+	return taken ? end->released : end->peer_head;
+}
+
 uint32_t rpc_out_room(struct rpc_end *end)
 {
 	uint64_t free, head, told = told_load(end);
@@ -52,11 +61,48 @@ uint32_t rpc_out_room(struct rpc_end *end)
 	}
 	head_learn(end, told >> RPC_TOLD_HEAD_SHIFT << 5);
 	head_learn(end, __atomic_load_n(&end->head_told, __ATOMIC_RELAXED));
-	free = RPC_RING - (end->tail - end->peer_head);
+	free = RPC_RING - (end->tail - copy_free(end));
 	/* The rest of the lap, or, if that is too short for any message, what is behind. */
 	if (left < RPC_MESSAGE_MAX)
 		free = free > left ? free - left : 0;
 	return free < RPC_MESSAGE_MAX ? free / RPC_ALIGN * RPC_ALIGN : RPC_MESSAGE_MAX;
+}
+
+/* Those of the operations that are signaled have been posted. tail: behind the last of them. */
+static void due_note(struct rpc_end *end, const struct far_wr *wr, unsigned nr, uint64_t tail)
+{
+	unsigned i;
+
+	end->unsignaled += nr;
+	for (i = 0; i < nr; i++) {
+		if (!(wr[i].flags & FAR_WR_SIGNALED))
+			continue;
+		end->signaled = i + 1 == nr ? tail : end->tail;
+		end->release[end->nr_due++ % RPC_DEPTH] = end->signaled;
+		end->unsignaled = nr - 1 - i;
+	}
+}
+
+/*
+ * Posts nr operations, behind which the tail is `tail`; the last is signaled now and then. No
+ * more completions are due than the queue has entries.
+ */
+static int out_push(struct rpc_end *end, struct far_wr *wr, unsigned nr, uint64_t tail)
+{
+	int err;
+
+	if (end->unsignaled + nr >= RPC_SIGNAL || tail - end->signaled >= RPC_SIGNAL_BYTES)
+		wr[nr - 1].flags |= FAR_WR_SIGNALED;
+	err = end->nic->ops->post(end->end.send, end->end.idx, wr, nr);
+	if (!err)
+		due_note(end, wr, nr, tail);
+	return err;
+}
+
+void rpc_out_done(struct rpc_end *end)
+{
+	if (end->nr_done != end->nr_due)
+		end->released = end->release[end->nr_done++ % RPC_DEPTH];
 }
 
 int rpc_out_refresh(struct rpc_end *end)
@@ -73,11 +119,10 @@ int rpc_out_refresh(struct rpc_end *end)
 
 	if (end->reading)
 		return 0;
-	err = end->nic->ops->post(end->end.send, end->end.idx, &wr, 1);
+	err = out_push(end, &wr, 1, end->tail);
 	if (!err) {
 		end->reading = true;
 		end->head_reads++;
-		end->unsignaled = 0;
 	}
 	return err;
 }
@@ -177,26 +222,12 @@ static void told_note(struct rpc_end *end, const struct far_wr *last, uint64_t t
 	end->credit_due = false;
 }
 
-/* Posts nr operations; the last is signaled now and then. */
-static int out_push(struct rpc_end *end, struct far_wr *wr, unsigned nr)
-{
-	int err;
-
-	if (end->unsignaled + nr >= RPC_SIGNAL)
-		wr[nr - 1].flags |= FAR_WR_SIGNALED;
-	err = end->nic->ops->post(end->end.send, end->end.idx, wr, nr);
-	if (err)
-		return err;
-	end->unsignaled = wr[nr - 1].flags & FAR_WR_SIGNALED ? 0 : end->unsignaled + nr;
-	return 0;
-}
-
 int rpc_out_more(struct rpc_end *end, const struct far_wr *more, unsigned nr)
 {
 	struct far_wr wr[RPC_MORE];
 
 	memcpy(wr, more, nr * sizeof(*more));
-	return out_push(end, wr, nr);
+	return out_push(end, wr, nr, end->tail);
 }
 
 int rpc_out_post(struct rpc_end *end, const struct far_wr *more, unsigned nr)
@@ -219,7 +250,7 @@ int rpc_out_post(struct rpc_end *end, const struct far_wr *more, unsigned nr)
 	head_fill(end, position, len, end->out_nr, 0);
 	wr[nr++] = write_of(end, position, len);
 	wr_wake(end, &wr[nr - 1], told);
-	err = out_push(end, wr, nr);
+	err = out_push(end, wr, nr, position + len);
 	if (err) {
 		end->seq_out = seq;
 		return err;
@@ -242,7 +273,7 @@ int rpc_out_wake(struct rpc_end *end)
 	if (end->peer_head == end->tail)
 		return 0;
 	wr_wake(end, &wr, told);
-	err = out_push(end, &wr, 1);
+	err = out_push(end, &wr, 1, end->tail);
 	if (!err) {
 		end->told_seen = told;
 		end->imm = 0;
@@ -265,7 +296,7 @@ int rpc_out_notify(struct rpc_end *end)
 		};
 		wr_wake(end, &wr[nr++], told);
 	}
-	err = nr ? out_push(end, wr, nr) : 0;
+	err = nr ? out_push(end, wr, nr, end->tail) : 0;
 	if (nr && !err)
 		told_note(end, &wr[nr - 1], told);
 	return err;
@@ -280,7 +311,7 @@ int rpc_out_probe(struct rpc_end *end, uint64_t now)
 	if (end->nic->ops->caps & FAR_NIC_CAP_HEARS || now < end->probe_at)
 		return 0;
 	if (!heard && !end->probing)
-		err = out_push(end, &wr, 1);
+		err = out_push(end, &wr, 1, end->tail);
 	if (err)
 		return err;
 	end->probing |= !heard;
@@ -302,7 +333,7 @@ int rpc_out_sleep(struct rpc_end *end)
 		.op = FAR_NIC_WRITE_IMM,
 		.flags = FAR_WR_INLINE,
 	};
-	int err = out_push(end, &wr, 1);
+	int err = out_push(end, &wr, 1, end->tail);
 
 	if (err)
 		return err;

@@ -14,7 +14,8 @@ struct caller {
 	uint64_t requests;
 	unsigned outstanding;
 	uint32_t size;
-	uint64_t good, bad;
+	uint64_t good;
+	int err;	/* the first that a call of RPC gave */
 };
 
 static uint64_t word_of(const struct caller *caller, uint64_t i)
@@ -31,19 +32,21 @@ static void caller_run(void *arg)
 	struct far_rpc_reply reply;
 	uint64_t sent = 0, taken = 0, word;
 
-	if (far_rpc_join(caller->bed->rpc, &thread)) {
-		caller->bad++;
+	caller->err = far_rpc_join(caller->bed->rpc, &thread);
+	if (caller->err)
 		return;
-	}
 	while (taken < caller->requests) {
 		while (sent < caller->requests && sent - taken < caller->outstanding) {
 			word = word_of(caller, sent);
 			memcpy(request, &word, 8);
-			if (far_rpc_send(thread, BED_ECHO, request, caller->size, 100 * SECOND))
+			caller->err = far_rpc_send(thread, BED_ECHO, request, caller->size,
+						   100 * SECOND);
+			if (caller->err)
 				goto leave;
 			sent++;
 		}
-		if (far_rpc_recv(thread, response, sizeof(response), &reply))
+		caller->err = far_rpc_recv(thread, response, sizeof(response), &reply);
+		if (caller->err)
 			goto leave;
 		memcpy(&word, response, 8);
 		if (reply.len == caller->size && word == word_of(caller, taken))
@@ -68,8 +71,8 @@ static void many(enum bed_kind kind, unsigned threads, unsigned qps, unsigned ba
 		caller[i] = (struct caller) { &bed, requests, outstanding, size, 0, 0 };
 	bed_threads(&bed, threads, caller_run, caller, sizeof(*caller));
 	for (i = 0; i < threads; i++) {
+		assert_int_equal(caller[i].err, 0);
 		assert_int_equal(caller[i].good, requests);
-		assert_int_equal(caller[i].bad, 0);
 	}
 	assert_int_equal(__atomic_load_n(&bed.ran, __ATOMIC_RELAXED), requests * threads);
 	far_rpc_stats(bed.rpc, ret_stats);
