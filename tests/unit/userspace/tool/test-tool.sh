@@ -32,24 +32,15 @@ says() {
 	result $? "${*##*/}"
 }
 
-unheard='the connection to the server broke|nobody there offers that service'
-
-# peer_says TEXT ARG...: as says, of far with a server in another process. A connection breaks
-# when either end is silent for half a second, which is how long a busy host may keep a process
-# waiting; and now and then far says of a server that has just begun that it is not there, for
-# a reason that is not known yet. Then far asks again, four times at most, and the test says so.
-peer_says() {
-	local left
-	for left in 3 2 1 0; do
-		timeout 60 "$far" "${@:2}" >"$dir/out" 2>"$dir/err" </dev/null &&
-			[[ $(<"$dir/out") = *"$1"* ]]
-		status=$?
-		if ((!left)) || ! grep -qE "$unheard" "$dir/err"; then
-			break
-		fi
-		sed 's/^/# asked again: /' "$dir/err"
+# server_start FILE ARG...: begins far in the background, and waits until it has said
+# something, which goes to FILE; sets server. What another one has said there is no answer.
+server_start() {
+	rm -f "$1"
+	"$far" "${@:2}" >"$1" 2>&1 </dev/null &
+	server=$!
+	until [[ -s $1 ]] || ! kill -0 $server; do
+		sleep 0.1
 	done
-	result $status "far ${*:2}"
 }
 
 # refused TEXT ARG...: far fails, names the value and says what it expected.
@@ -207,12 +198,7 @@ refused "expected read" bench micro --nic soft --space s --op write
 
 # A space in another process.
 near=soft:ip=10.77.0.9/24,dgram=$dir/b:$dir/a
-"$far" space serve cache --size 64M --nic "soft:nodes=1,dgram=$dir/a:$dir/b" \
-	>"$dir/serve" 2>&1 </dev/null &
-server=$!
-until [[ -s $dir/serve ]] || ! kill -0 $server; do
-	sleep 0.1
-done
+server_start "$dir/serve" space serve cache --size 64M --nic "soft:nodes=1,dgram=$dir/a:$dir/b"
 says '"errors": 0' "$far" bench index --nic "$near" --space cache --node 10.77.0.2 \
 	--keys 300 --ops 300 --warm-ms 0 --workload A --json -
 says "" "$far" bench micro --nic "$near" --space cache --node 10.77.0.2 --ops 500
@@ -282,14 +268,10 @@ result $? "a standard output that is full"
 result $? "a standard output that is closed"
 # Calls over the software NIC, between two processes.
 port=$((20000 + RANDOM % 12000))
-"$far" rpc serve --nic "soft:udp=127.0.0.1:$port" bench >"$dir/serve" 2>&1 </dev/null &
-server=$!
-until [[ -s $dir/serve ]] || ! kill -0 $server; do
-	sleep 0.1
-done
+server_start "$dir/serve" rpc serve --nic "soft:udp=127.0.0.1:$port" bench
 peer=(--nic "soft:udp=127.0.0.1:0:127.0.0.1:$port" --node 10.77.0.1)
-peer_says " us" rpc ping "${peer[@]}" --count 2 bench
-peer_says " 0 errors" bench rpc "${peer[@]}" --service bench --ops 100
+says " us" "$far" rpc ping "${peer[@]}" --count 2 bench
+says " 0 errors" "$far" bench rpc "${peer[@]}" --service bench --ops 100
 refused 'service "nobody" at "10.77.0.1": no program serves it there' rpc ping "${peer[@]}" nobody
 asks=(bench rpc "${peer[@]}" --workload index)
 refused 'service "bench": expected an index' "${asks[@]}" --service bench
@@ -314,14 +296,10 @@ misused "soft has no datagrams: --nic verbs or sim expected" "${datagrams[@]}" "
 	--service bench
 misused "--datagrams: the back end mem has no datagrams" rpc serve --nic "$nic" --datagrams bench
 # An index of another process; this one does not know its keys.
-"$far" rpc serve --nic "soft:udp=127.0.0.1:$port" --workload index --keys 700 tree \
-	>"$dir/tree" 2>&1 </dev/null &
-server=$!
-until [[ -s $dir/tree ]] || ! kill -0 $server; do
-	sleep 0.1
-done
-peer_says "700 keys at the server; 0 wrong" "${asks[@]}" --service tree --ops 300
-peer_says " 0 errors" bench rpc "${peer[@]}" --service tree --ops 100
+server_start "$dir/tree" rpc serve --nic "soft:udp=127.0.0.1:$port" --workload index \
+	--keys 700 tree
+says "700 keys at the server; 0 wrong" "$far" "${asks[@]}" --service tree --ops 300
+says " 0 errors" "$far" bench rpc "${peer[@]}" --service tree --ops 100
 kill $server
 wait $server
 [[ $? = 0 && $(<"$dir/tree") = *"medians, measured)"* ]]
