@@ -20,15 +20,27 @@ broken_qemu() {
 	chmod +x "$case_dir/bin/qemu-system-x86_64"
 }
 
-# goes_down TIMES STATUS
+# goes_down TIMES: its first so many kernels do.
 goes_down() {
 	broken_qemu "$1"
 	PATH=$case_dir/bin:$PATH vm --kernel 6.1 --mem 128M --swap 64M -- \
 		pattern-far --size=4M --repeat=0
-	expect_status "$2"
 	[[ $(wc -l <"$case_dir/boots") = 2 ]] || wrong "not booted twice"
 	grep -q 'cnode 0 went down .*: booting it once more' "$case_dir/err" ||
 		wrong "it was not said"
+}
+
+down_once() {
+	goes_down 1
+	expect_status 0
+}
+
+# 70: the console has the panic of a kernel that finds no /init. 125: it has none, since that
+# boot hung before, which an emulated machine does now and then; the machine was killed.
+down_twice() {
+	goes_down 2
+	[[ $vm_status = 70 || $vm_status = 125 ]] ||
+		wrong "exit status $vm_status, expected 70 or 125"
 }
 
 hangs() {
@@ -41,7 +53,7 @@ hangs() {
 }
 
 # What the kernel says when it finds no /init is a panic: not the run's.
-tap_case "down once: all is well" goes_down 1 0
-tap_case "down twice: the run fails" goes_down 2 70
+tap_case "down once: all is well" down_once
+tap_case "down twice: the run fails" down_twice
 ((nightly)) && tap_case "does not begin: killed, and all is well" hangs
 tap_end
