@@ -50,6 +50,12 @@ static void test_entered(void **state)
 	rig_close(&rig);
 }
 
+/* A clock that stands: C_max stays FAR_CREDIT_FIRST, for no candidate's time is over. */
+static uint64_t still_now(struct far_nic *nic)
+{
+	return 1;
+}
+
 /*
  * A list that is longer than C_max, and than the queue: all of it is executed, in order,
  * and no more is outstanding than may be.
@@ -61,6 +67,7 @@ static void long_list(unsigned without, unsigned nr)
 	struct far_task *task;
 	struct far_stats stats;
 	struct far_nic_ops cached;
+	uint64_t (*now)(struct far_nic *nic);
 	uint64_t *word;
 	unsigned i;
 
@@ -72,9 +79,12 @@ static void long_list(unsigned without, unsigned nr)
 	far = rig_client(rig.nic, without);
 	assert_int_equal(far_enter(far, &task), 0);
 	word = far_buf(task, nr * 8);
+	now = cached.now;
+	cached.now = still_now;
 	for (i = 0; i < nr; i++)
 		far_faa(task, far_addr(2, 128), 1, &word[i]);
 	assert_int_equal(far_sync(task), 0);
+	cached.now = now;
 	for (i = 0; i < nr; i++)
 		assert_int_equal(word[i], i);
 	far_stats_get(far, &stats);
@@ -83,7 +93,7 @@ static void long_list(unsigned without, unsigned nr)
 	if (without)
 		assert_int_equal(stats.doorbells, (nr + 255) / 256);
 	else
-		assert_true(stats.doorbells >= nr / 12);
+		assert_true(stats.doorbells >= nr / FAR_CREDIT_FIRST);
 	assert_true(stats.credit_waits >= stats.doorbells - 1);
 	far_leave(task);
 	far_close(far);
