@@ -20,7 +20,7 @@ broken_qemu() {
 	chmod +x "$case_dir/bin/qemu-system-x86_64"
 }
 
-# goes_down TIMES: its first so many kernels do.
+# goes_down TIMES: the machine goes down in the first TIMES of its boots.
 goes_down() {
 	broken_qemu "$1"
 	PATH=$case_dir/bin:$PATH vm --kernel 6.1 --mem 128M --swap 64M -- \

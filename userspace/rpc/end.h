@@ -37,12 +37,12 @@ struct rpc_end {
 	uint32_t bounce_lkey;
 	uint64_t tail;			/* position behind the last message sent */
 	uint64_t peer_head;		/* the other end's, as far as known */
+	uint64_t head_told;		/* the same, as messages have told; atomic */
 	uint64_t released;		/* the NIC reads nothing of the copy before that */
 	uint64_t signaled;		/* tail behind the last post with a completion */
 	/* What the completions that are due will release, in their order. */
 	uint64_t release[RPC_DEPTH];
 	uint32_t nr_due, nr_done;	/* completions asked for, and seen; they wrap */
-	uint64_t head_told;		/* the same, as messages have told; atomic */
 	uint64_t told_seen;		/* the other end's last sleep that was ended */
 	uint32_t seq_out;
 	uint32_t out_len;		/* of the message under construction */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Messages out. They are built in a copy of the other end's ring, at the same place: so a
- * message's bytes stay as they are until the other end has taken them, and the NIC does not
- * read them any more: it may send a packet again whose acknowledgement was lost. Completions
- * come in time for that, and nobody waits for one.
+ * message's bytes stay as they are until the other end has taken them and the NIC has
+ * completed them: before that, the NIC may send a packet again. Posts are signaled so often
+ * that their completions come before the room is needed.
  */
 #include "end.h"
 
@@ -41,12 +41,12 @@ static uint32_t lap_left(uint64_t position)
 	return RPC_RING - position % RPC_RING;
 }
 
-/* What is before this position may be built anew. */
-static uint64_t copy_free(const struct rpc_end *end)
+/* Bytes of the copy that the other end has not taken, or the NIC has not completed. */
+static uint64_t copy_used(const struct rpc_end *end)
 {
-	bool taken = end->tail - end->peer_head < end->tail - end->released;
+	uint64_t untaken = end->tail - end->peer_head, unreleased = end->tail - end->released;
 
-	return taken ? end->released : end->peer_head;
+	return untaken > unreleased ? untaken : unreleased;
 }
 
 uint32_t rpc_out_room(struct rpc_end *end)
@@ -61,7 +61,7 @@ uint32_t rpc_out_room(struct rpc_end *end)
 	}
 	head_learn(end, told >> RPC_TOLD_HEAD_SHIFT << 5);
 	head_learn(end, __atomic_load_n(&end->head_told, __ATOMIC_RELAXED));
-	free = RPC_RING - (end->tail - copy_free(end));
+	free = RPC_RING - copy_used(end);
 	/* The rest of the lap, or, if that is too short for any message, what is behind. */
 	if (left < RPC_MESSAGE_MAX)
 		free = free > left ? free - left : 0;

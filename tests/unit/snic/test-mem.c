@@ -262,7 +262,7 @@ static void copies_any_alignment(void **state)
 	}
 }
 
-/* Words that another thread reads, or writes: both halves are 0, or neither is. */
+/* Words that another thread reads or writes: each has all bits, or none. */
 struct words {
 	uint64_t shared[17];
 	bool stop;

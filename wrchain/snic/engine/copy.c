@@ -2,9 +2,9 @@
 /*
  * Copies bytes.  Other threads read rings, doorbell records and completion
  * entries while this NIC writes them, and patch rings while this NIC fetches
- * WQEs.  So words of 8 bytes are loaded whole where the source is aligned, and
- * stored whole where the destination is; also if only one side is, and the other
- * is aligned to 4, as behind a header of 4 bytes more.
+ * WQEs.  So each aligned word of 8 bytes of the source is loaded whole, and each
+ * of the destination is stored whole, if the two addresses are equal modulo 4:
+ * a packet's data may lie 4 bytes beside words.
  */
 #include "engine-priv.h"
 

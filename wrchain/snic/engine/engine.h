@@ -90,8 +90,8 @@ int snic_mem_piece(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
  * its error. */
 int snic_mem_check(struct snic *nic, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint32_t len, unsigned int need);
-/* Copies in 8-byte units where both sides are aligned, so that other threads
- * never see an aligned 8-byte word torn. */
+/* Other threads never see an aligned 8-byte word torn, on either side, unless the
+ * two addresses differ modulo 4. */
 void snic_copy(void *dst, const void *src, size_t len);
 
 static inline void snic_copy_word(void *dst, const void *src)
